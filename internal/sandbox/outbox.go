@@ -86,9 +86,9 @@ func (s *courier) deliverDue(ctx context.Context, network *http.Client) time.Dur
 	return 0
 }
 
-// claim takes the event that is due for the longest time, for this process alone.
-// Without one it returns how long to sleep; for ever when webhooks are off, or go
-// to a receiver in a process and this one has none.
+// claim reserves the event that has been due longest for this process. If none is
+// due, it returns how long to sleep: forever if webhooks are off, or if they go to
+// a receiver in another process.
 func (s *courier) claim(ctx context.Context, receives bool) (st settings, d *delivery, wait time.Duration, err error) {
 	if st, err = loadSettings(ctx, s.ro); err != nil || !st.Hook.Enabled || st.Hook.URL == InProcessHook && !receives {
 		return st, nil, 0, err

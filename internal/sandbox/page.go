@@ -10,7 +10,7 @@ import (
 
 const (
 	defaultPageSize = 20
-	maxPageSize     = 1000 // the spec names none; the client can be configured to ask for as many
+	maxPageSize     = 1000 // the service's documents name no limit; the client can be configured to request this many
 )
 
 // page is the window of a list: page from 0.
@@ -58,8 +58,8 @@ func (p page) body(total int64, items any) object {
 		"items", items}
 }
 
-// listPage answers with the page that the call asks for: of the rows of from that
-// meet w, in this order.
+// listPage answers with the requested page of the rows of from that match w, in
+// this order.
 func listPage[T any](c *call, from string, w *where, order string,
 	fetch func(ctx context.Context, q querier, tail string, args ...any) ([]T, error), render func(*T) any) (any, error) {
 	p, err := c.page()

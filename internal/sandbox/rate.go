@@ -16,7 +16,7 @@ import (
 const rateWindow = time.Minute
 
 // accept loads the settings, decides which faults fire and counts the request.
-// An answer from it ends the call.
+// If it returns an answer, the call ends with it.
 func accept(c *call, rt route) (*answer, error) {
 	var blocked *answer
 	err := c.write(c.ctx, func(tx *sql.Tx) (err error) {
@@ -40,8 +40,8 @@ func accept(c *call, rt route) (*answer, error) {
 	return blocked, err
 }
 
-// countRate enters the request into the window of its class and warns, or with
-// hard limits refuses, above the recommended rate. A refused one is not entered.
+// countRate counts the request in the window of its class. Above the recommended
+// rate it warns, or refuses with hard limits; a refused request is not counted.
 func countRate(c *call, tx *sql.Tx, class limit.Class) (*answer, error) {
 	ctx, at := c.ctx, c.at.UnixNano()
 	var used, oldest int64

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// reply is an answer that a fault gives instead of the service's own, written
+// reply is an answer that a fault sends instead of the service's own, written
 // STATUS[/BODY] or BODY alone (200).
 type reply struct {
 	status int    // 0: the status that the answer has
@@ -82,7 +82,7 @@ func parseReply(text string) (r reply, err error) {
 	return r, err
 }
 
-// instead gives the reply in place of a.
+// instead returns the reply that replaces a.
 func (r reply) instead(c *call, a answer) answer {
 	status := r.status
 	if status == 0 {
@@ -107,7 +107,7 @@ func (r reply) instead(c *call, a answer) answer {
 	return withoutBody(errorAnswer(status, said))
 }
 
-// withoutBody takes the body off answers that may not have one.
+// withoutBody removes the body of answers that must not have one.
 func withoutBody(a answer) answer {
 	if a.status == http.StatusNoContent || a.status == http.StatusNotModified {
 		a.body = nil

@@ -71,10 +71,10 @@ func of(r *endpoint.Route, name string, handle handler) route {
 	return route{pattern: r.Method + " " + r.Path, name: name, handle: handle}
 }
 
-// postCustomer is there only with variantPost, which takes the GET away.
+// postCustomer exists only with variantPost, which removes the GET.
 var postCustomer = "POST " + endpoint.GetCustomer.Path
 
-// offered reports whether the route is there with the variants of this call.
+// offered reports whether the route exists with the variants of this call.
 func (rt route) offered(c *call) bool {
 	return rt.name != "customer-get" || c.variants[variantPost] == (rt.pattern == postCustomer)
 }
@@ -101,8 +101,8 @@ func (s *Service) newMux() *http.ServeMux {
 	return mux
 }
 
-// dispatch finds the endpoint of a request. Unknown requests are counted and may
-// meet faults too.
+// dispatch finds the endpoint of a request. Unknown requests are counted too, and
+// faults apply to them.
 func (s *Service) dispatch(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		s.mux.ServeHTTP(w, r)

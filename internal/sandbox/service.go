@@ -15,13 +15,13 @@ type Service struct {
 	mux     *http.ServeMux
 	courier courier
 
-	running context.Context // ends with Close; for what outlives the call that began it
+	running context.Context // ends with Close; for work that outlives the call that started it
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 }
 
-// Open opens the data file, makes it with its sample data when it is new, and
-// starts the deliveries of webhooks. Close ends it.
+// Open opens the data file, creates it with sample data if it is new, and starts
+// the deliveries of webhooks. Close ends them.
 func Open(ctx context.Context, o Options) (*Service, error) {
 	probe := newSettings(o)
 	if err := probe.apply(o); err != nil {

@@ -68,7 +68,7 @@ CREATE TABLE outbox(id INTEGER PRIMARY KEY, hook_id TEXT NOT NULL, hook_type INT
 CREATE INDEX outbox_next ON outbox(next) WHERE state = 'waiting';
 `
 
-// indexes are made after the sample data: that is several times faster.
+// indexes are created after the sample data, which is several times faster.
 const indexes = `
 CREATE INDEX operation_status ON operation(status);
 CREATE INDEX operation_account ON operation(account);
@@ -195,14 +195,14 @@ func (s *store) open(ctx context.Context, o Options) error {
 	return s.adopt(ctx, o)
 }
 
-// createFile fills a new file in one transaction under SQLite's own lock, so
-// that of several processes one does it and the others wait. The file is still
+// createFile fills a new file in one transaction under SQLite's own lock: of
+// several processes, one fills it and the others wait. The file is still
 // in rollback mode then: fresh pages are written once.
 func createFile(ctx context.Context, o Options) error {
 	if o.Path == "" {
 		return nil
 	}
-	// SQLite would make it readable for everybody; its side files take the mode over.
+	// SQLite would make it readable for everyone; its side files copy the mode.
 	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -220,13 +220,13 @@ func createFile(ctx context.Context, o Options) error {
 	return whenFree(ctx, o.Path, func() error { return populate(ctx, db, o) })
 }
 
-// freeWait is how long who opens the file waits for others who make it: one who keeps
-// it longer has stopped.
+// freeWait is how long a process that opens the file waits for others that create it;
+// one that takes longer has stopped.
 const freeWait = 30 * time.Second
 
-// whenFree runs f until the file is not in use by others who make it: SQLite does
-// not wait for those who change the mode of a file, as it does for writers. An error
-// after freeWait says what was waited for.
+// whenFree repeats f while another process creates the file: SQLite waits for
+// writers, but not for a process that changes the mode of the file. An error after
+// freeWait names what it waited for.
 func whenFree(ctx context.Context, path string, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, freeWait)
 	defer cancel()

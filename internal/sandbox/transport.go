@@ -64,7 +64,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// run serves the request and closes what it held.
+// run serves the request and closes its body.
 func (t inProcess) run(w *pipeWriter, r *http.Request) {
 	defer r.Body.Close()
 	defer func() {
@@ -129,7 +129,7 @@ type pipeBody struct {
 	stop func() bool
 }
 
-// Close gives up the rest of the answer.
+// Close discards the rest of the answer.
 func (b *pipeBody) Close() error {
 	b.stop()
 	return b.PipeReader.Close()

@@ -1,7 +1,7 @@
 package sandbox
 
-// listUsers: GET /v2/user. There is the machine account, whose two-factor login is on
-// while codes are demanded.
+// listUsers: GET /v2/user. It lists the machine account; its two-factor login is on
+// while the service demands codes.
 func listUsers(c *call) (any, error) {
 	p, err := c.page()
 	if err != nil {

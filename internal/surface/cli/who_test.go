@@ -19,7 +19,7 @@ import (
 
 const anasKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIOVi4VIVVQ1U0xWvMFDXtxcLWJWlIc1Gj0tbJZB2Rh5"
 
-// whoWorld is an App with a person ana, who has something of every kind, and its files.
+// whoWorld returns an App in which the person ana has one thing of every kind, and the path of the SSH keys.
 func whoWorld(t *testing.T) (a *app.App, keys string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -132,7 +132,7 @@ func TestTwoPeople(t *testing.T) {
 	}
 	p.want(api.Operator, "approval approve --yes "+r.ID, 5, "own request")
 	p.want(api.Viewer, "approval approve --yes "+r.ID, 5, "Your role (viewer)")
-	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest 00", 5, "not the one that you read")
+	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest 00", 5, "changed since you read it")
 	p.want(api.Operator, remove, 5, "second person")
 	p.want(api.Admin, "approval approve --yes "+r.ID+" --digest "+r.Digest, 0, "Approved")
 	p.want(api.Operator, remove, 0, "Removed")

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// MaxConns is the bound of a Conns that names none.
+// MaxConns is the default of Conns.Max.
 const MaxConns = 512
 
-// patience is for how long each connection may be silent, whoever else waits: began is for one
-// whose sender has begun as it should, which our own work may keep (the handshake of SSH).
+// patience is how long each connection may be silent while others wait. began is for a connection
+// whose sender has sent a valid beginning: our own work may delay it (the handshake of SSH).
 const (
 	patience = 100 * time.Millisecond
 	began    = time.Second
 )
 
-// Conns bounds the open connections of one listener. A connection is working from the
-// moment its whole request was read to its answer. Any other gives way to a new one at the
-// bound: one of the source that has most of them. Those of which nothing was understood yet
-// (no whole header or no body, or between two requests) are closed first, then those that
-// were Heard; the oldest first, unless it has sent what we have not answered yet, none before
-// 100 ms, and none that was Heard before 1 s. While all are younger, no connection is
-// accepted. So a sender that sends at once is not displaced by many that do not.
+// Conns limits the open connections of one listener. A connection is working from the
+// moment its whole request was read until its answer was sent. At the limit, a new connection
+// replaces another one of the source that has most of them. It closes waiting connections first
+// (no complete header or body, or between two requests), then those that are Heard; the oldest
+// first, unless it has sent data that is not answered yet. None is closed in its first 100 ms, and
+// none that is Heard in its first second. While all are younger, no connection is accepted.
+// So many silent senders do not displace one that sends at once.
 type Conns struct {
 	Max    int                   // open at a time; 0: MaxConns
 	Source func(net.Conn) string // names where a connection comes from; nil: Address
@@ -37,17 +37,17 @@ type Conns struct {
 	sources map[string]*source       // guarded by mu: those with a connection
 }
 
-// phase is where a connection is; the higher ones give way first.
+// phase is the state of a connection; higher ones are closed first.
 type phase int
 
 const (
-	working phase = iota // never gives way
-	heard                // its sender has begun as it should
-	waiting              // for its sender
+	working phase = iota // never closed for another one
+	heard                // its sender has sent a valid beginning
+	waiting              // for data of its sender
 	phases
 )
 
-// patience is for how long a connection may be in the phase.
+// patience is how long a connection may stay in the phase.
 func (p phase) patience() time.Duration {
 	if p == heard {
 		return began
@@ -91,10 +91,10 @@ type connection struct {
 	since  time.Time     // when it entered its phase
 }
 
-// left is for how long k does not give way.
+// left is how long k may still stay open.
 func (k *connection) left() time.Duration { return k.phase.patience() - time.Since(k.since) }
 
-// before reports whether k gives way before o.
+// before reports whether k is closed before o.
 func (k *connection) before(o *connection) bool {
 	return k != nil && (o == nil || k.phase > o.phase || k.phase == o.phase && k.since.Before(o.since))
 }
@@ -167,8 +167,8 @@ func Working(ctx context.Context) {
 	}
 }
 
-// enter takes in a connection, as soon as there is room; it is closed where all that could
-// give way are working.
+// enter accepts a connection as soon as one can be replaced; it closes it if all others are
+// working.
 func (c *Conns) enter(conn net.Conn, p phase) *connection {
 	name := ""
 	if c.Source == nil {
@@ -263,7 +263,7 @@ func (c *Conns) evict() (wait time.Duration, ok bool) {
 	return patience, true
 }
 
-// pending reports whether the sender of c has sent what we have not read or not looked at yet.
+// pending reports whether the sender of c has sent data that is not processed yet.
 func pending(c net.Conn) bool {
 	if r, ok := c.(*reading); ok && r.busy.Load() {
 		return true
@@ -303,19 +303,19 @@ type Bounded struct {
 	conns *Conns
 }
 
-// Heard says that the sender has begun as it should: silent ones give way before it.
+// Heard reports that the sender has sent a valid beginning: silent connections are closed before this one.
 func (b *Bounded) Heard() { b.conns.move(b.Conn, heard) }
 
-// Working keeps the connection from giving way.
+// Working protects the connection from being closed for another one.
 func (b *Bounded) Working() { b.conns.move(b.Conn, working) }
 
-// Release takes the connection out of the bounds: from now on it does not give way.
+// Release no longer counts the connection: from now on it is not closed for another one.
 func (b *Bounded) Release() { b.conns.leave(b.Conn) }
 
 // NetConn is the connection itself.
 func (b *Bounded) NetConn() net.Conn { return b.Conn }
 
-// Close closes it and makes room.
+// Close closes it and frees its place.
 func (b *Bounded) Close() error {
 	b.Release()
 	return b.Conn.Close()

@@ -44,7 +44,7 @@ func TestWhoGivesWay(t *testing.T) {
 		from := time.Now()
 		late := come("b", heard)
 		if !first.gone() || old.gone() || half.gone() || time.Since(from) != 0 {
-			t.Errorf("after %s: %v, %v; who waits for its sender for less than 100 ms: %v", time.Since(from),
+			t.Errorf("after %s: %v, %v; waiting for less than 100 ms: %v", time.Since(from),
 				first.gone(), old.gone(), half.gone())
 		}
 		c.leave(late)
