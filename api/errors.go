@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"opdeck/api/reach"
 	"opdeck/api/untrusted"
 )
 
@@ -106,13 +107,17 @@ type Error struct {
 	Status     int            // HTTP status, 0 without an answer
 	RequestID  string
 	RetryAfter time.Duration
-	Err        error // the cause, for the log
+	Fault      reach.Fault // what came instead of a useful answer; Class None: the service answered, or was not asked
+	Err        error       // the cause, for the log
 
 	own string // Public before Quote
 }
 
 // Own is Public without the service's words, which may name a person.
 func (e *Error) Own() string { return cmp.Or(e.own, e.Public) }
+
+// Say replaces the sentence; it may contain the service's words.
+func (e *Error) Say(public string) { e.Public, e.own = public, e.Own() }
 
 func (e *Error) Error() string {
 	if e.Op == "" {

@@ -20,6 +20,7 @@ import (
 	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 )
 
@@ -62,8 +63,9 @@ type Answer struct {
 	Settled   bool      // the answer is that of a read which showed the write done
 	Made      string    // for a write that is done: id of the created object, or ""
 
-	sent bool  // a connection existed, so the service may have received it
-	err  error // no usable answer
+	sent  bool  // a connection existed, so the service may have received it
+	err   error // no usable answer
+	fault reach.Fault
 }
 
 // Evidence returns the answer as evidence about the object; the caller sets Read and Shows.
@@ -107,7 +109,11 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	if kept != nil {
 		e = kept
 	}
-	call.Fault = c.reached(r, a)
+	a.fault = c.reached(r, a)
+	call.Fault = a.fault
+	if known, is := e.(*Error); is && kept == nil {
+		known.Fault = a.fault
+	}
 	c.report(call, a, e)
 	announce(ctx, r.Op, a.Header)
 	if e != nil {

@@ -177,7 +177,7 @@ func (a Answer) JSON(r Request) (jsontree.Value, error) {
 	case hasParts(v), kind == "application/json", strings.HasSuffix(kind, "+json"):
 		return v, nil
 	}
-	return v, &Error{Op: r.Op, Kind: Internal, Status: a.Status, RequestID: a.RequestID, Remedy: remedy,
+	return v, &Error{Op: r.Op, Kind: Internal, Status: a.Status, RequestID: a.RequestID, Remedy: remedy, Fault: a.fault,
 		Public: "The service answered with " + what + " instead of JSON."}
 }
 

@@ -67,6 +67,16 @@ func (f Fault) Answered() bool {
 	return false
 }
 
+// Connecting reports whether a fault keeps every call from the service, whatever its address.
+func (c Class) Connecting() bool {
+	switch c {
+	case NoName, NoPort, NoConnect, TLSExpired, TLSEarly, TLSName, TLSIssuer, TLSBad, TLSVersion, PlainHTTP, HTTPToTLS,
+		ProxyFault, ProxyAsks:
+		return true
+	}
+	return false
+}
+
 // OfStatus is the fault of an answer that is no useful one by its status alone; None for every other answer, which
 // shows that the service is there.
 func OfStatus(status int) Class {

@@ -18,6 +18,7 @@ type Client struct {
 	wire    *endpoint.Wire
 	missing func(ctx context.Context, opid string, err error) error
 	note    func(ctx context.Context, who api.Actor, e api.Event) error // of the audit trail
+	explain func(ctx context.Context, r *endpoint.Route, err error) error
 }
 
 // Call implements endpoint.Caller.
@@ -32,6 +33,9 @@ func (c *Client) Call(ctx context.Context, r endpoint.Request) (any, error) {
 	out, err := c.wire.Call(ctx, r)
 	if err != nil && r.Route == endpoint.GetOperation.Route {
 		err = c.missing(ctx, r.In.(string), err)
+	}
+	if err != nil && route.Write == nil { // what became of a write is said first
+		err = c.explain(ctx, route, err)
 	}
 	whole := len(route.Masked.Only) > 0
 	relayed, is := out.(*api.Relayed)

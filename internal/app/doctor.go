@@ -86,8 +86,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report f
 		a, err = Open(ctx, opt)
 	}
 	if err != nil {
-		e := api.AsError(err)
-		d.add("store", Failed, e.Public, remedy.Command(e))
+		d.unopened("store", err)
 		for _, name := range last {
 			d.add(name, Skipped, "needs the store", "")
 		}
@@ -134,7 +133,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 	path, named := config.Path(d.opt.ConfigFlag, d.opt.Getenv)
 	cfg, err := config.Load(path, named)
 	if err != nil {
-		d.add("config", Failed, err.Error(), "opdeck config check shows every mistake.")
+		d.unopened("config", err)
 		return config.Context{}, false
 	}
 	c, err := pick(cfg, d.opt.Context)
@@ -142,8 +141,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 		err = checkEnvironment(c, d.opt.Getenv)
 	}
 	if err != nil {
-		e := api.AsError(err)
-		d.add("config", Failed, e.Public, remedy.Command(e))
+		d.unopened("config", err)
 		return c, false
 	}
 	if cfg.Path == "" {
@@ -161,7 +159,9 @@ func (d *doctor) password(ctx context.Context, c config.Context) {
 		d.add("password", Skipped, "known to the built-in service", "")
 	default:
 		if _, err := c.Password(ctx, d.opt.Getenv); err != nil {
-			d.add("password", Failed, err.Error(), "See password_env, password_file and password_command of the context.")
+			now := d.opt.Now()
+			d.says("password", verdict.Facts{Now: now, Password: verdict.Known(verdict.Password{Source: passwordSetting(c),
+				Fault: err.Error()}, "doctor", now, readHolds)})
 			return
 		}
 		d.add("password", Healthy, "is available", "")

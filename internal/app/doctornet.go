@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"opdeck/api/reach"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/verdict"
 )
 
 // network resolves the service's name and makes a TLS handshake. It reports whether the service is reachable.
@@ -29,14 +29,14 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 		return false
 	}
 	if proxy := d.proxy(c); proxy != nil {
-		found := d.lookup(ctx, proxy.Hostname())
+		found := d.lookup(ctx, proxy.Hostname(), reach.Fault{Class: reach.ProxyFault, Target: proxy.Host})
 		d.add("tls", Skipped, "the proxy makes the connection", "")
 		if !found {
 			d.add("clock", Skipped, "needs the service", "")
 		}
 		return found
 	}
-	if !d.lookup(ctx, u.Hostname()) {
+	if !d.lookup(ctx, u.Hostname(), reach.Fault{Class: reach.NoName}) {
 		d.add("tls", Skipped, "needs the address", "")
 		d.add("clock", Skipped, "needs the service", "")
 		return false
@@ -48,7 +48,8 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 	return true
 }
 
-func (d *doctor) lookup(ctx context.Context, host string) bool {
+// lookup resolves a name; without an address that is the fault.
+func (d *doctor) lookup(ctx context.Context, host string, fault reach.Fault) bool {
 	if net.ParseIP(host) != nil {
 		d.add("name lookup", Healthy, host+" is an address", "")
 		return true
@@ -58,8 +59,7 @@ func (d *doctor) lookup(ctx context.Context, host string) bool {
 	began := time.Now()
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
-		d.add("name lookup", Failed, fmt.Sprintf("%s cannot be looked up: %s", host, dnsReason(err)),
-			"Check base_url and the name servers of this host.")
+		d.unreached("name lookup", host, fault)
 		return false
 	}
 	d.add("name lookup", Healthy,
@@ -67,17 +67,11 @@ func (d *doctor) lookup(ctx context.Context, host string) bool {
 	return true
 }
 
-func dnsReason(err error) string {
-	var e *net.DNSError
-	switch {
-	case errors.As(err, &e) && e.IsNotFound:
-		return "no such name"
-	case errors.As(err, &e) && e.IsTimeout:
-		return "no answer in time"
-	case errors.As(err, &e):
-		return e.Err
-	}
-	return err.Error()
+// unreached says what keeps calls from the service, as the verdict does.
+func (d *doctor) unreached(name, host string, f reach.Fault) {
+	now := d.opt.Now()
+	d.says(name, verdict.Facts{Now: now, Service: host, Calls: []verdict.Fact[verdict.Call]{verdict.Known(
+		verdict.Call{Failed: now, Since: now, Fault: f}, "doctor", now, readHolds)}})
 }
 
 // handshake connects and, over https, checks the certificate.
@@ -96,7 +90,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		d.add("tls", Failed, "No answer on port "+port+": "+plainNet(err), "Check base_url, the firewall and the network.")
+		d.unreached("tls", u.Hostname(), reach.OfError(err, false, d.opt.Now()))
 		return false
 	}
 	defer conn.Close()
@@ -107,49 +101,19 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	conf.ServerName = u.Hostname()
 	t := tls.Client(conn, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		f := reach.OfError(err, false, d.opt.Now())
-		text := f.String()
-		if f.Class == reach.NotAnswered {
-			text = "the TLS handshake failed: " + plainNet(err)
-		} else if !f.Until.IsZero() {
-			text += " (" + f.Until.UTC().Format(time.RFC3339) + ")"
-		}
-		d.add("tls", Failed, sentence(text), tlsHints[f.Class])
+		d.unreached("tls", u.Hostname(), reach.OfError(err, false, d.opt.Now()))
 		return false
 	}
 	st := t.ConnectionState()
 	until := st.PeerCertificates[0].NotAfter
-	left := until.Sub(d.opt.Now())
-	health, hint := Healthy, ""
-	if left < 14*24*time.Hour {
-		health, hint = Warned, "The service's certificate expires soon."
+	now := d.opt.Now()
+	if !d.says("tls", verdict.Facts{Now: now, Service: u.Hostname(),
+		Certificate: verdict.Known(verdict.Certificate{Until: until}, "doctor", now, readHolds)}) {
+		d.add("tls", Healthy, fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version),
+			int(until.Sub(now).Hours()/24)), "")
 	}
-	d.add("tls", health,
-		fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version), int(left.Hours()/24)), hint)
 	return true
 }
-
-// tlsHints are the next steps for faults of TLS.
-var tlsHints = map[reach.Class]string{
-	reach.TLSExpired: "Ask the support of the service for a new certificate.",
-	reach.TLSEarly:   "Check the clock of this host.", reach.TLSName: "Check base_url.",
-	reach.TLSIssuer: "Set ca_file of the context to its authority.",
-	reach.PlainHTTP: "Correct the port in base_url.",
-}
-
-func plainNet(err error) string {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Err != nil {
-		return op.Err.Error()
-	}
-	return err.Error()
-}
-
-// A clock difference beyond these is a warning or a failure.
-const (
-	skewWarn = 30 * time.Second
-	skewFail = 5 * time.Minute
-)
 
 // clock compares this host's clock with the Date header of an answer that needs no login.
 func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
@@ -172,8 +136,7 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	began := d.opt.Now()
 	res, err := rt.RoundTrip(req)
 	if err != nil {
-		d.add("clock", Failed, "The service does not answer: "+plainNet(err),
-			"Try again. If it persists, ask the service's support.")
+		d.unreached("clock", serviceHost(a.Context), reach.OfError(err, true, d.opt.Now()))
 		return
 	}
 	_ = res.Body.Close()
@@ -184,16 +147,14 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 		return
 	}
 	skew := middle.Sub(date.Add(500 * time.Millisecond)) // Date has whole seconds
-	text := fmt.Sprintf("this clock and the service's differ by %.1f s", skew.Seconds())
+	now := d.opt.Now()
 	switch {
-	case skew.Abs() > skewFail:
-		d.add("clock", Failed, text, "Set this host's clock (NTP).")
-	case skew.Abs() > skewWarn:
-		d.add("clock", Warned, text, "Set this host's clock (NTP).")
+	case d.says("clock", verdict.Facts{Now: now, Clock: verdict.Known(verdict.Clock{Host: a.Session.Owner().Host,
+		Ahead: skew}, "doctor", now, readHolds)}):
 	case skew.Abs() < 1500*time.Millisecond:
 		d.add("clock", Healthy, "this clock agrees with the service's", "")
 	default:
-		d.add("clock", Healthy, text, "")
+		d.add("clock", Healthy, fmt.Sprintf("this clock and the service's differ by %.1f s", skew.Seconds()), "")
 	}
 }
 

@@ -55,13 +55,29 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 
 // conclude adds the findings of the verdict about a part, and reports whether there is any.
 func (d *doctor) conclude(v verdict.Verdict, part verdict.Part) bool {
-	found := v.In(part)
+	return d.list(string(part), v.In(part))
+}
+
+// says adds what follows from facts that the doctor has just seen, and reports whether anything is wrong.
+func (d *doctor) says(name string, f verdict.Facts) bool {
+	return d.list(name, verdict.Conclude(f).Findings)
+}
+
+// unopened adds why there is no App: as the verdict says it if it knows the cause.
+func (d *doctor) unopened(name string, err error) {
+	if !d.list(name, Unopened(err, d.opt.Now()).Findings) {
+		e := api.AsError(err)
+		d.add(name, Failed, e.Public, remedy.Command(e))
+	}
+}
+
+func (d *doctor) list(name string, found []verdict.Finding) bool {
 	for _, f := range found {
 		health := Warned
 		if f.Severity == verdict.Critical {
 			health = Failed
 		}
-		d.find(Finding{Name: string(part), Health: health, Text: f.What(), Hint: f.Do()})
+		d.find(Finding{Name: name, Health: health, Text: f.What(), Hint: f.Do()})
 	}
 	return len(found) > 0
 }

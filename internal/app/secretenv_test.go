@@ -32,7 +32,7 @@ func TestSecretEnv(t *testing.T) {
 		want Health
 	}{{a.SecretEnv(server, nil), Healthy}, {func(string) string { return "" }, Failed}} {
 		got := Health("")
-		d := &doctor{opt: Options{Getenv: c.env}, report: func(f Finding) { got = f.Health }}
+		d := &doctor{opt: Options{Getenv: c.env}.filled(), report: func(f Finding) { got = f.Health }}
 		if d.password(t.Context(), a.Context); got != c.want {
 			t.Errorf("doctor: %s, want %s", got, c.want)
 		}

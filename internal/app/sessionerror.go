@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/reach"
 	"opdeck/api/session"
 	"opdeck/internal/domain/verdict"
@@ -28,7 +29,7 @@ func (a factReader) explained(ctx context.Context, err error) error {
 	defer cancel()
 	f := a.all(ctx)
 	if e.Kind == session.NoPassword && e.Err != nil {
-		f.Password = verdict.Known(verdict.Password{Source: a.passwordSource(), Fault: e.Err.Error()}, "this process", f.Now,
+		f.Password = verdict.Known(verdict.Password{Source: passwordSetting(a.Context), Fault: e.Err.Error()}, "this process", f.Now,
 			readHolds)
 	}
 	found, ok := stops(verdict.Conclude(f))
@@ -42,9 +43,37 @@ func (a factReader) explained(ctx context.Context, err error) error {
 	if e.Kind == session.LoginUnreadable { // the settings to change
 		return out
 	}
-	known.Remedy = api.Remedy{Kind: api.NextStep, Names: []string{found.Next.Do}, ID: found.Next.Command,
-		Who: string(found.Who), Wait: known.RetryAfter}
+	known.Remedy = nextStep(found)
+	known.Remedy.Wait = known.RetryAfter
 	return out
+}
+
+// unanswered words the error of a read that got no useful answer as the verdict does.
+func (a factReader) unanswered(ctx context.Context, r *endpoint.Route, err error) error {
+	var known *api.Error
+	if !errors.As(err, &known) || known.Rule != "" || known.Fault.Class == reach.None ||
+		known.Fault.Class == reach.Throttled {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	f := a.all(ctx)
+	f.Calls = append(f.Calls, verdict.Known(verdict.Call{Class: string(r.Class), Route: r.Method + " " + r.Path,
+		Failed: f.Now, Since: f.Now, Fault: known.Fault}, "this process", f.Now, readHolds))
+	for _, found := range verdict.Conclude(f).In(verdict.PartService) {
+		out := *known
+		out.Say(found.Sentence)
+		out.Remedy = nextStep(found)
+		if out.Kind == api.NotFound { // 410 for every address, not for a record
+			out.Kind = api.Unavailable
+		}
+		return &out
+	}
+	return err
+}
+
+func nextStep(f verdict.Finding) api.Remedy {
+	return api.Remedy{Kind: api.NextStep, Names: []string{f.Next.Do}, ID: f.Next.Command, Who: string(f.Who)}
 }
 
 // unrenewed reports whether a call failed because no session could be had, and not for a reason of its own.

@@ -8,6 +8,7 @@ import (
 
 	"opdeck/api/reach"
 	"opdeck/api/session"
+	"opdeck/internal/app/config"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/store"
 )
@@ -127,7 +128,7 @@ func (a factReader) clockFact(st session.Status) (none verdict.Fact[verdict.Cloc
 // passwordFact tries the password where a login would need it now. A command is not run: what a login of any process
 // has seen of it counts.
 func (a factReader) passwordFact(ctx context.Context, f *verdict.Facts, st session.Status) error {
-	p := verdict.Password{Source: a.passwordSource()}
+	p := verdict.Password{Source: passwordSetting(a.Context)}
 	for _, one := range f.Attempts { // newest first
 		if at := one.Value; at.Fault.Class == reach.NoPassword {
 			p.Fault = at.Fault.Said
@@ -148,12 +149,12 @@ func (a factReader) passwordFact(ctx context.Context, f *verdict.Facts, st sessi
 	return nil
 }
 
-// passwordSource names the setting that has the password.
-func (a factReader) passwordSource() string {
+// passwordSetting names the setting that has the password.
+func passwordSetting(c config.Context) string {
 	switch {
-	case a.Context.PasswordEnv != "":
+	case c.PasswordEnv != "":
 		return "password_env"
-	case a.Context.PasswordFile != "":
+	case c.PasswordFile != "":
 		return "password_file"
 	}
 	return "password_command"

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/reach"
 	"opdeck/api/session"
+	"opdeck/internal/app/config"
 	"opdeck/internal/domain/answers"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
@@ -97,10 +98,7 @@ type factReader struct{ *App }
 // all reads everything that a verdict rests on. What cannot be read is not known; if the store is the reason, its
 // error is the fact.
 func (a factReader) all(ctx context.Context) verdict.Facts {
-	f := verdict.Facts{Now: a.Now(), Service: a.Context.BaseURL, Account: session.MaskAccount(a.Context.Login)}
-	if u, err := url.Parse(a.Context.BaseURL); err == nil && u.Host != "" {
-		f.Service = u.Hostname()
-	}
+	f := verdict.Facts{Now: a.Now(), Service: serviceHost(a.Context), Account: session.MaskAccount(a.Context.Login)}
 	st, err := a.Session.Status(ctx)
 	if err != nil {
 		f.Store = a.faulty(err, f.Now)
@@ -130,6 +128,14 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		a.storeFault.Store(nil)
 	}
 	return f
+}
+
+// serviceHost is how sentences name the service.
+func serviceHost(c config.Context) string {
+	if u, err := url.Parse(c.BaseURL); err == nil && u.Host != "" {
+		return u.Hostname()
+	}
+	return c.BaseURL
 }
 
 // Unopened is the verdict on what Open returned: a mistake in the config, or the store. It finds nothing in any other
@@ -226,7 +232,7 @@ func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.S
 	}
 	for _, l := range all {
 		c := verdict.Call{Class: l.Class, Route: l.Route, Good: at(l.Good), Failed: at(l.Failed), Since: at(l.Since),
-			Fault: l.Fault}
+			Over: at(l.Over), Fault: l.Fault}
 		newest := c.Good
 		if c.Failed.After(newest) {
 			newest = c.Failed

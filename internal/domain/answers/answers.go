@@ -28,6 +28,7 @@ type Last struct {
 	Failed time.Time   `json:"failed,omitzero"`
 	Since  time.Time   `json:"since,omitzero"` // the first failure after Good; zero: none
 	Fault  reach.Fault `json:"fault,omitzero"` // of the last failure
+	Over   time.Time   `json:"over,omitzero"`  // the first answer after Failed; zero: none
 	By     string      `json:"by"`             // who saw the newest outcome
 	// Certificate is until when the service's is valid, as seen at Good; zero: not seen.
 	Certificate time.Time `json:"certificate,omitzero"`
@@ -41,6 +42,9 @@ func (l Last) With(a Answer, at time.Time) Last {
 			l.Certificate = a.Certificate
 		}
 		if l.Good = at; !l.Failed.After(at) {
+			if !l.Since.IsZero() {
+				l.Over = at
+			}
 			l.Since = time.Time{}
 			l.By = a.By
 		}

@@ -34,6 +34,7 @@ type Call struct {
 	Good         time.Time // the last answer of the service; zero: none
 	Failed       time.Time // the last failure; zero: none
 	Since        time.Time // the first failure after Good
+	Over         time.Time // the first answer after an outage; zero: none
 	Fault        reach.Fault
 }
 

@@ -30,7 +30,7 @@ func outages(f Facts) []outage {
 		switch {
 		case !known:
 			continue
-		case c.failing() && c.Fault.Class != reach.Throttled && !passed(f, c):
+		case c.failing() && c.Fault.Class != reach.Throttled:
 			failing = append(failing, one)
 		}
 		if c.Good.After(good) {
@@ -42,6 +42,9 @@ func outages(f Facts) []outage {
 	for _, one := range failing {
 		c := one.Value
 		o := outage{fault: c.Fault, since: since(c), at: c.Failed, shows: []Evidence{one.evidence(callShows(c))}}
+		if passed(f, c, good) {
+			continue
+		}
 		if good.After(o.since) && !good.Equal(c.Good) {
 			if o.class = c.Class + " calls fail"; answered(f, c.Class).After(o.since) {
 				o.class = c.Route + " fails"
@@ -78,8 +81,19 @@ func answered(f Facts, class string) (good time.Time) {
 }
 
 // passed reports whether a failing call was kept from the service by what no longer does: a later call of its class got
-// an answer. What the service itself answers to one route, an answer to another does not end.
-func passed(f Facts, c Call) bool { return !c.Fault.Answered() && answered(f, c.Class).After(c.Failed) }
+// an answer, or any call or login if the fault is one of every connection, or others that failed like it are answered
+// again. What the service itself answers to one route, an answer to another does not end.
+func passed(f Facts, c Call, good time.Time) bool {
+	switch {
+	case !c.Fault.Answered() && answered(f, c.Class).After(c.Failed),
+		c.Fault.Class.Connecting() && (good.After(c.Failed) || rotated(f, c.Failed)):
+		return true
+	}
+	return slices.ContainsFunc(f.Calls, func(one Fact[Call]) bool {
+		d, known := one.at(f.Now)
+		return known && d.Over.After(c.Failed) && d.Fault.Class == c.Fault.Class
+	})
+}
 
 // with joins two outages of all calls: the newest fault counts, the oldest time is its beginning.
 func (o *outage) with(other outage) *outage {
@@ -132,8 +146,8 @@ func reached(f Facts) bool {
 		return false
 	}
 	for _, one := range f.Calls {
-		c := one.Value
-		if c.failing() && (c.Class == class || !good.After(since(c))) && c.Fault.Class != reach.Throttled && !passed(f, c) {
+		if c := one.Value; c.failing() && (c.Class == class || !good.After(since(c))) && c.Fault.Class != reach.Throttled &&
+			!passed(f, c, good) {
 			return false
 		}
 	}

@@ -95,6 +95,33 @@ func TestOrderOfFacts(t *testing.T) {
 	}
 }
 
+// TestAnOutageThatIsOver: a call that failed in an outage and was not repeated since says nothing about now, once others
+// that failed like it are answered; one that fails on is named.
+func TestAnOutageThatIsOver(t *testing.T) {
+	ago := func(s int) time.Time { return verdicttest.Noon.Add(-time.Duration(s) * time.Second) }
+	outage := func(failed int) verdict.Facts {
+		f := verdicttest.Live()
+		f.Calls = []verdict.Fact[verdict.Call]{
+			verdicttest.Now(verdict.Call{Class: "billing", Route: "GET /a", Good: ago(1), Failed: ago(40), Over: ago(30),
+				Fault: reach.Fault{Class: reach.Failed}}),
+			verdicttest.Now(verdict.Call{Class: "general", Route: "GET /b", Good: ago(100), Failed: ago(failed), Since: ago(35),
+				Fault: reach.Fault{Class: reach.Failed}})}
+		return f
+	}
+	if v := verdict.Conclude(outage(35)); len(v.Findings) > 0 || v.State() != verdict.Good {
+		t.Errorf("%s: %+v", v.State(), v.Findings)
+	}
+	if said := verdict.Conclude(outage(10)).Headline(); !strings.HasPrefix(said, "Only general calls fail: ") {
+		t.Error(said)
+	}
+	f := outage(10)
+	f.Calls[0].Value.Over = time.Time{} // billing calls never failed
+	f.Calls[1].Value.Fault.Class = reach.NoPort
+	if v := verdict.Conclude(f); len(v.Findings) > 0 {
+		t.Errorf("no connection, and yet an answer afterwards: %+v", v.Findings)
+	}
+}
+
 // TestAWaitIsNoCause: attempts that found no slot take no cause's place, however many there are and whenever they
 // were.
 func TestAWaitIsNoCause(t *testing.T) {

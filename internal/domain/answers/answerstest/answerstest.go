@@ -105,7 +105,8 @@ func Run(t *testing.T, s answers.Store) {
 		if all = put(t, "x", late); all[0].Since.IsZero() || !near(all[0].Failed.Sub(all[0].Good), 30*time.Second) {
 			t.Errorf("%+v", all)
 		}
-		if all = put(t, "x", billing); !all[0].Since.IsZero() || !all[0].Good.After(all[0].Failed) || all[0].By != "a" {
+		if all = put(t, "x", billing); !all[0].Since.IsZero() || !all[0].Good.After(all[0].Failed) ||
+			!all[0].Over.Equal(all[0].Good) || all[0].By != "a" {
 			t.Errorf("%+v", all)
 		}
 	})

@@ -1,0 +1,216 @@
+//go:build linux
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"opdeck/internal/domain/verdict"
+)
+
+// face is a surface of the program.
+type face string
+
+// The surfaces.
+const (
+	check         face = "check --all"
+	sessionStatus face = "session status"
+	sessionCheck  face = "session status --check"
+	doctor        face = "doctor"
+	failure       face = "the error of a command"
+	healthz       face = "/healthz"
+	metrics       face = "/metrics"
+	plain         face = "plain mode"
+	console       face = "console"
+)
+
+// clockTimes are the times of day and dates in a sentence.
+var clockTimes = regexp.MustCompile(`(\d{4}-\d\d-\d\d )?\d\d:\d\d(:\d\d)? UTC`)
+
+// sentence is a regular expression for the sentence of a finding as this machine says it.
+func (i incident) sentence(s *scene, want verdict.Finding) *regexp.Regexp {
+	pairs := append([]string{"stage.example.com", `127\.0\.0\.1`, "/state/opdeck.db", regexp.QuoteMeta(s.file("state/opdeck.db"))},
+		i.as...)
+	text := regexp.QuoteMeta(want.Sentence)
+	for n := 0; n < len(pairs); n += 2 {
+		text = strings.ReplaceAll(text, regexp.QuoteMeta(pairs[n]), pairs[n+1])
+	}
+	text = clockTimes.ReplaceAllString(text, `(\d{4}-\d\d-\d\d )?\d\d:\d\d(:\d\d)? UTC`)
+	return regexp.MustCompile(text)
+}
+
+// of reports whether a surface speaks of a finding: some have a part of their own.
+func (f face) of(want verdict.Finding) bool {
+	stops := want.Severity == verdict.Critical
+	switch f {
+	case sessionStatus:
+		return slices.Contains(verdict.SessionParts(), want.Part)
+	case sessionCheck:
+		return want.Part == verdict.PartSession || want.Part == verdict.PartService || stops && want.Part == verdict.PartStore
+	case failure:
+		return stops && slices.Contains([]verdict.Part{verdict.PartConfig, verdict.PartStore, verdict.PartService,
+			verdict.PartSession}, want.Part)
+	}
+	return true
+}
+
+// faces reads every surface, compares them with what opdeck check says and returns the sentence.
+func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) string {
+	s.t.Helper()
+	checked := s.run("check", "--all")
+	re := i.sentence(s, want)
+	_, line, _ := strings.Cut(checked.out, " - ")
+	if at := re.FindStringIndex(line); at == nil || at[0] != 0 {
+		s.t.Errorf("%s: %q does not begin with %s%s", check, line, re, checked.err)
+	}
+	said := re.FindString(line)
+	if said == "" {
+		said = line
+	}
+	if code := map[verdict.Severity]int{verdict.Critical: 2, verdict.Warning: 1}[want.Severity]; checked.code != code {
+		s.t.Errorf("%s ends with %d, not %d", check, checked.code, code)
+	}
+	if !strings.Contains(line, want.Next.Line()) || !strings.Contains(line, "Who: "+string(want.Who)) {
+		s.t.Errorf("%s: no next step %q, %q in %s", check, want.Next.Line(), want.Who, line)
+	}
+	for f, read := range map[face]func() string{
+		sessionStatus: func() string { return s.statusSays(said) },
+		sessionCheck:  func() string { return has(s.run("session", "status", "--check"), said, want.Next.Line()) },
+		doctor:        func() string { return s.doctorSays(said, want) },
+		failure:       func() string { return s.errorSays(act, said) },
+		healthz:       func() string { return s.healthzSays(want) },
+		metrics:       func() string { return s.metricsSay(want) },
+		plain:         func() string { return s.plainSays(said, want) },
+		console:       func() string { return s.consoleSays(said) },
+	} {
+		if !f.of(want) || i.without[f] != "" {
+			continue
+		}
+		if wrong := read(); wrong != "" {
+			s.t.Errorf("%s:\n  want %s\n  got  %s", f, said, strings.ReplaceAll(strings.TrimSpace(wrong), "\n", "\n       "))
+		}
+	}
+	return said
+}
+
+// has returns what was printed if it is not the sentence and the step.
+func has(got ran, texts ...string) string {
+	for _, text := range texts {
+		if !strings.Contains(got.out+got.err, text) {
+			return got.out + got.err
+		}
+	}
+	return ""
+}
+
+func (s *scene) statusSays(said string) string {
+	var is struct{ Warning string }
+	got := s.run("session", "status", "-o", "json")
+	if err := json.Unmarshal([]byte(got.out), &is); err != nil { // it could not be read
+		return has(got, said)
+	}
+	if is.Warning != said {
+		return is.Warning + got.err
+	}
+	return ""
+}
+
+// doctorSays: the first line that is not good has the sentence and the next step, and no line calls the part good.
+func (s *scene) doctorSays(said string, want verdict.Finding) string {
+	var is struct {
+		Findings []struct{ Name, State, Text, Hint string }
+	}
+	got := s.run("doctor", "-o", "json")
+	if err := json.Unmarshal([]byte(got.out), &is); err != nil {
+		return fmt.Sprint(err, got.out, got.err)
+	}
+	if want.Severity == verdict.Critical && got.code != 1 {
+		return fmt.Sprintf("exit code %d", got.code)
+	}
+	first := ""
+	for _, f := range is.Findings {
+		switch {
+		case f.State == "ok" && f.Name == string(want.Part):
+			return f.Name + " is ok: " + f.Text
+		case first == "" && (f.State == "failed" || f.State == "warning"):
+			first = f.Name + ": " + f.Text + " → " + f.Hint
+		}
+	}
+	if _, text, _ := strings.Cut(first, ": "); !strings.HasPrefix(text, said) || !strings.Contains(text, want.Next.Line()) {
+		return first
+	}
+	return ""
+}
+
+// errorSays waits for the command to say it, while it waits or at its end.
+func (s *scene) errorSays(act *exec.Cmd, said string) string {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = act.Wait()
+		used.add(act.ProcessState)
+	}()
+	is := func() bool { return strings.Contains(fmt.Sprint(act.Stderr), said) }
+	over := func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return is()
+		}
+	}
+	s.until(patience, func() string { return fmt.Sprintf("the command says %s", act.Stderr) }, over)
+	_ = act.Process.Signal(syscall.SIGINT)
+	<-ended
+	if is() {
+		return ""
+	}
+	return fmt.Sprint(act.Stdout, act.Stderr)
+}
+
+func (s *scene) healthzSays(want verdict.Finding) string {
+	if s.metrics == "" {
+		return s.log.String()
+	}
+	status, body := s.get("/healthz")
+	if body != want.Severity.String()+" "+string(want.Cause) || (status == 503) != (want.Severity == verdict.Critical) {
+		return fmt.Sprint(status, " ", body)
+	}
+	return ""
+}
+
+func (s *scene) metricsSay(want verdict.Finding) string {
+	if s.metrics == "" {
+		return ""
+	}
+	_, body := s.get("/metrics")
+	line := fmt.Sprintf(`opdeck_cause{cause=%q,follows="",part=%q,severity=%q} 1`, want.Cause, want.Part, want.Severity)
+	if !strings.Contains(body, line) {
+		return strings.Join(regexp.MustCompile(`opdeck_cause\{.*`).FindAllString(body, -1), "\n")
+	}
+	return ""
+}
+
+// plainSays: the news of plain mode and the first line of its on-call page.
+func (s *scene) plainSays(said string, want verdict.Finding) string {
+	got := s.reads("12\nall\n", "--plain")
+	_, page, is := strings.Cut(got.out, "Attention. "+said)
+	if !is || !strings.Contains(page, "\n"+said) || !strings.Contains(page, want.Next.Do) {
+		return got.out + got.err
+	}
+	return ""
+}
+
+// consoleSays: the header and the first line of the on-call page.
+func (s *scene) consoleSays(said string) string {
+	if !consoles() {
+		return ""
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+//go:build linux
+
+package e2e
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"opdeck/internal/domain/verdict"
+	"opdeck/internal/domain/verdict/verdicttest"
+)
+
+// incident is how the built program gets into an incident of verdicttest, and out of it.
+type incident struct {
+	live    bool            // there is a session before it begins
+	prepare func(s *scene)  // before the first process
+	begin   func(s *scene)  // what goes wrong
+	act     []string        // the command that meets it; nil: one that needs the session
+	mend    func(s *scene)  // what the next step says
+	as      []string        // parts of the sentence that are others here, in pairs: old, regular expression
+	after   time.Duration   // how long the evidence takes: a time limit
+	without map[face]string // surfaces that cannot show it, and why
+}
+
+// soon is how long a sentence may take after its evidence.
+const soon = 5 * time.Second
+
+// atOnce is how many incidents run at a time: their processes mostly wait.
+const atOnce = 6
+
+// incidents are those that the program is brought into, by their names in verdicttest.
+func incidents() map[string]incident {
+	out := map[string]incident{}
+	for _, part := range []map[string]incident{serviceIncidents()} {
+		maps.Copy(out, part)
+	}
+	return out
+}
+
+// TestIncidentsOfTheProgram: brought into each incident, every surface of the program says the same sentence with its
+// next step within five seconds of the evidence, none says that the part is good, and the next step ends it.
+// $OPDECK_TEST_INCIDENTS=console opens the console in each as well.
+func TestIncidentsOfTheProgram(t *testing.T) {
+	t.Parallel()
+	all, known := incidents(), verdicttest.Incidents()
+	var running sync.WaitGroup
+	room := make(chan struct{}, atOnce)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		one, is := known[name]
+		if !is {
+			t.Errorf("%s is no incident of verdicttest", name)
+			continue
+		}
+		first, _ := verdict.Conclude(one.Facts).First()
+		running.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) { all[name].run(t, first) })
+		})
+	}
+	running.Wait()
+	t.Logf("%d incidents, %s", len(all), used.String())
+}
+
+// consoles reports whether the console is opened in each incident.
+func consoles() bool { return os.Getenv("OPDECK_TEST_INCIDENTS") == "console" }
+
+func (i incident) run(t *testing.T, want verdict.Finding) {
+	s := newScene(t)
+	if i.prepare != nil {
+		i.prepare(s)
+	}
+	if !i.live {
+		i.begin(s)
+	}
+	s.serves()
+	if i.live {
+		if got := s.run(theCall...); got.code != 0 {
+			t.Fatalf("before it: %s", got.err)
+		}
+		i.begin(s)
+	}
+	act := i.act
+	if act == nil {
+		act = theCall
+	}
+	began := time.Now()
+	cmd := s.start(act...)
+	defer s.ends(cmd)
+	s.found(want.Cause, i.after)
+	took := time.Since(began) - i.after
+	said := i.faces(s, cmd, want)
+	t.Logf("after %s: %s", took.Round(time.Millisecond), said)
+	if took > soon {
+		t.Errorf("it is found only after %s", took)
+	}
+	if i.mend == nil {
+		return
+	}
+	s.ends(cmd)
+	i.mend(s)
+	s.over(want.Cause, said)
+}
