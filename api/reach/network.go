@@ -63,10 +63,17 @@ func ProxyAnswer(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Re
 }
 
 func addressOf(op *net.OpError) string {
-	if op.Addr != nil {
+	var dial *net.OpError // within that of the proxy
+	var dns *net.DNSError
+	switch {
+	case op.Addr != nil:
 		return untrusted.Text(op.Addr.String()).Line(100)
+	case errors.As(op.Err, &dial) && dial.Addr != nil:
+		return untrusted.Text(dial.Addr.String()).Line(100)
+	case errors.As(op.Err, &dns):
+		return untrusted.Text(dns.Name).Line(100)
 	}
-	return ""
+	return "of this context"
 }
 
 // maxNames bounds the names of a certificate that are kept.

@@ -85,7 +85,7 @@ func TestErrorsOfRealExchanges(t *testing.T) {
 				t.Errorf("%s: %v", got.Class, err)
 			}
 			if (got.Class == TLSExpired || got.Class == TLSEarly) && got.Until.IsZero() ||
-				got.Class == TLSName && got.Names == "" {
+				got.Class == TLSName && got.Names == "" || got.Class == ProxyFault && got.Target == "" {
 				t.Errorf("no details: %+v", got)
 			}
 		})

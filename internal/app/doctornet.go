@@ -29,14 +29,14 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 		return false
 	}
 	if proxy := d.proxy(c); proxy != nil {
-		found := d.lookup(ctx, proxy.Hostname(), reach.Fault{Class: reach.ProxyFault, Target: proxy.Host})
+		found := d.lookup(ctx, c, proxy.Hostname(), reach.Fault{Class: reach.ProxyFault, Target: proxy.Host})
 		d.add("tls", Skipped, "the proxy makes the connection", "")
 		if !found {
 			d.add("clock", Skipped, "needs the service", "")
 		}
 		return found
 	}
-	if !d.lookup(ctx, u.Hostname(), reach.Fault{Class: reach.NoName}) {
+	if !d.lookup(ctx, c, u.Hostname(), reach.Fault{Class: reach.NoName}) {
 		d.add("tls", Skipped, "needs the address", "")
 		d.add("clock", Skipped, "needs the service", "")
 		return false
@@ -49,7 +49,7 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 }
 
 // lookup resolves a name; without an address that is the fault.
-func (d *doctor) lookup(ctx context.Context, host string, fault reach.Fault) bool {
+func (d *doctor) lookup(ctx context.Context, c config.Context, host string, fault reach.Fault) bool {
 	if net.ParseIP(host) != nil {
 		d.add("name lookup", Healthy, host+" is an address", "")
 		return true
@@ -59,7 +59,7 @@ func (d *doctor) lookup(ctx context.Context, host string, fault reach.Fault) boo
 	began := time.Now()
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
-		d.unreached("name lookup", host, fault)
+		d.unreached("name lookup", c, fault)
 		return false
 	}
 	d.add("name lookup", Healthy,
@@ -68,10 +68,12 @@ func (d *doctor) lookup(ctx context.Context, host string, fault reach.Fault) boo
 }
 
 // unreached says what keeps calls from the service, as the verdict does.
-func (d *doctor) unreached(name, host string, f reach.Fault) {
+func (d *doctor) unreached(name string, c config.Context, f reach.Fault) {
 	now := d.opt.Now()
-	d.says(name, verdict.Facts{Now: now, Service: host, Calls: []verdict.Fact[verdict.Call]{verdict.Known(
-		verdict.Call{Failed: now, Since: now, Fault: f}, "doctor", now, readHolds)}})
+	ignored := verdict.Config{Ignored: ignoredProxies(c, d.opt.Getenv)}
+	d.says(name, verdict.Facts{Now: now, Service: serviceHost(c),
+		Config: verdict.Known(ignored, "doctor", now, readHolds), Calls: []verdict.Fact[verdict.Call]{verdict.Known(
+			verdict.Call{Failed: now, Since: now, Fault: f}, "doctor", now, readHolds)}})
 }
 
 // handshake connects and, over https, checks the certificate.
@@ -90,7 +92,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		d.unreached("tls", u.Hostname(), reach.OfError(err, false, d.opt.Now()))
+		d.unreached("tls", c, reach.OfError(err, false, d.opt.Now()))
 		return false
 	}
 	defer conn.Close()
@@ -101,7 +103,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	conf.ServerName = u.Hostname()
 	t := tls.Client(conn, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		d.unreached("tls", u.Hostname(), reach.OfError(err, false, d.opt.Now()))
+		d.unreached("tls", c, reach.OfError(err, false, d.opt.Now()))
 		return false
 	}
 	st := t.ConnectionState()
@@ -136,7 +138,7 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	began := d.opt.Now()
 	res, err := rt.RoundTrip(req)
 	if err != nil {
-		d.unreached("clock", serviceHost(a.Context), reach.OfError(err, true, d.opt.Now()))
+		d.unreached("clock", a.Context, reach.OfError(err, true, d.opt.Now()))
 		return
 	}
 	_ = res.Body.Close()

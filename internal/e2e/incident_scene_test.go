@@ -4,9 +4,11 @@ package e2e
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -48,6 +50,7 @@ func (u *usage) String() string {
 type upstream struct {
 	*httptest.Server
 	answer atomic.Pointer[http.HandlerFunc] // nil: properly
+	tls    atomic.Pointer[tls.Config]       // of each connection
 }
 
 func (u *upstream) answers(h http.HandlerFunc) {
@@ -65,6 +68,9 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	good(w, r)
 }
+
+// nothing is a log of what clients do wrong.
+var nothing = log.New(io.Discard, "", 0)
 
 // isLogin reports whether a request asks for tokens.
 func isLogin(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v2/auth/") }
@@ -99,6 +105,7 @@ type scene struct {
 	env      []string
 
 	served  *exec.Cmd
+	stops   func()              // ends the server
 	log     lockedbuffer.Buffer // of the server
 	metrics string              // its address; "": it did not start
 }
@@ -106,6 +113,11 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{t: t, home: t.TempDir(), up: &upstream{}, password: `password_env = "PW"`}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server logged\n%s", s.log.String())
+		}
+	})
 	s.up.Server = httptest.NewServer(s.up)
 	t.Cleanup(func() {
 		s.up.CloseClientConnections()
@@ -205,17 +217,14 @@ func (s *scene) serves() {
 		s.t.Fatal(err)
 	}
 	s.served = cmd
-	var once sync.Once
-	s.t.Cleanup(func() {
-		once.Do(func() {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			_ = cmd.Wait()
-			used.add(cmd.ProcessState)
-			if s.t.Failed() {
-				s.t.Logf("the server logged\n%s", s.log.String())
-			}
-		})
+	s.stops = sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		used.add(cmd.ProcessState)
+		s.metrics = ""
 	})
+	s.t.Cleanup(s.stops)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if at, is := strings.CutPrefix(lines.Text(), "metrics "); is {
 			s.metrics = strings.TrimSuffix(strings.TrimSpace(at), "/metrics")

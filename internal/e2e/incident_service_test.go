@@ -4,7 +4,11 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -40,6 +44,32 @@ func reset(s *scene) {
 	}
 }
 
+// says replaces a part of the sentence by a regular expression.
+func (i incident) says(old, here string) incident {
+	i.as = append(i.as, old, here)
+	return i
+}
+
+func (i incident) ends(tail string) incident {
+	i.tail = tail
+	return i
+}
+
+// needs is how long the evidence takes.
+func (i incident) needs(d time.Duration) incident {
+	i.after = d
+	return i
+}
+
+// unlike names a surface that does not say it.
+func (i incident) unlike(f face, why string) incident {
+	if i.without == nil {
+		i.without = map[face]string{}
+	}
+	i.without[f] = why
+	return i
+}
+
 func (i incident) mended(how func(s *scene)) incident {
 	i.mend = how
 	return i
@@ -50,7 +80,6 @@ const webPage = "<!doctype html><html><body>Log in to the network</body></html>"
 func serviceIncidents() map[string]incident {
 	html := func(code int) http.HandlerFunc { return status(code, webPage, "Content-Type", "text/html") }
 	return map[string]incident{
-		"02 refused":           {begin: func(s *scene) { s.base = "http://127.0.0.1:9" }},
 		"10 captive page":      answering(html(200)),
 		"13 503 Retry-After":   answering(status(503, "", "Retry-After", "20")),
 		"14 502":               answering(html(502)),
@@ -74,5 +103,60 @@ func serviceIncidents() map[string]incident {
 			_, _ = fmt.Fprint(w, `{"items":[`)
 			panic(http.ErrAbortHandler)
 		}).afterwards(),
+		"27 billing 500": {live: true, mend: heals, begin: func(s *scene) {
+			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "/billing/operation") {
+					w.WriteHeader(500)
+					return
+				}
+				good(w, r)
+			})
+			s.run(theCall...)
+			if got := s.run("customer", "list", "--limit", "1"); got.code != 0 {
+				s.t.Error(got.err)
+			}
+		}},
+		"15 429 at login": answering(status(429, "", "Retry-After", "20")),
+		"16 429 billing": {live: true, begin: func(s *scene) {
+			s.up.answers(status(429, "", "Retry-After", "20"))
+		}, mend: heals, tail: ` Used by [^.]*\.`},
+		"refused, wait": answering(status(403, "{}", "Retry-After", "240")).mended(reset),
+		"answer too long": answering(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"accessToken":"`+strings.Repeat("x", 9<<20)+`"}`)
+		}),
+		"30 refresh refused, login 503": {live: true, begin: func(s *scene) {
+			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.Contains(r.URL.Path, "/auth/login"):
+					w.WriteHeader(503)
+				default:
+					w.WriteHeader(401)
+				}
+			})
+		}, mend: heals},
+		"31 life 5 s": {begin: func(s *scene) {
+			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+				if isLogin(r) {
+					pair(w, 5)
+					return
+				}
+				good(w, r)
+			})
+		}},
+		"32 no lifetime":  answering(status(200, `{"ok":true}`, "Content-Type", "application/json")).mended(reset).ends(` It contains “ok” \(true or false\)\.`),
+		"33 clock behind": dated(time.Hour + 30*time.Second),
+		"34 clock ahead":  dated(-time.Hour - 30*time.Second),
+		"500 everywhere":  answering(status(500, "")),
 	}
+}
+
+// dated is an incident in which the service's clock differs from this host's.
+func dated(by time.Duration) incident {
+	host, _ := os.Hostname()
+	return incident{begin: func(s *scene) {
+		s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
+			good(w, r)
+		})
+	}}.says("clock of a is 1h 00m", "clock of "+regexp.QuoteMeta(host)+" is 1h 00m")
 }

@@ -23,6 +23,7 @@ type incident struct {
 	act     []string        // the command that meets it; nil: one that needs the session
 	mend    func(s *scene)  // what the next step says
 	as      []string        // parts of the sentence that are others here, in pairs: old, regular expression
+	tail    string          // what follows the sentence here: a regular expression
 	after   time.Duration   // how long the evidence takes: a time limit
 	without map[face]string // surfaces that cannot show it, and why
 }
@@ -36,7 +37,7 @@ const atOnce = 6
 // incidents are those that the program is brought into, by their names in verdicttest.
 func incidents() map[string]incident {
 	out := map[string]incident{}
-	for _, part := range []map[string]incident{serviceIncidents()} {
+	for _, part := range []map[string]incident{networkIncidents(), serviceIncidents()} {
 		maps.Copy(out, part)
 	}
 	return out

@@ -41,10 +41,10 @@ func outages(f Facts) []outage {
 	var out []outage
 	for _, one := range failing {
 		c := one.Value
-		o := outage{fault: c.Fault, since: since(c), at: c.Failed, shows: []Evidence{one.evidence(callShows(c))}}
 		if passed(f, c, good) {
 			continue
 		}
+		o := outage{fault: c.Fault, since: since(c), at: c.Failed, shows: []Evidence{one.evidence(callShows(c))}}
 		if good.After(o.since) && !good.Equal(c.Good) {
 			if o.class = c.Class + " calls fail"; answered(f, c.Class).After(o.since) {
 				o.class = c.Route + " fails"
@@ -56,8 +56,7 @@ func outages(f Facts) []outage {
 	}
 	for _, one := range f.Attempts {
 		a, known := one.at(f.Now)
-		over := good.After(a.At) && !a.Fault.Answered() // calls with good tokens say nothing about a refused login
-		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || over || rotated(f, a.At) ||
+		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || outlived(f, a, good) || rotated(f, a.At) ||
 			a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
 			continue
 		}
@@ -93,6 +92,12 @@ func passed(f Facts, c Call, good time.Time) bool {
 		d, known := one.at(f.Now)
 		return known && d.Over.After(c.Failed) && d.Fault.Class == c.Fault.Class
 	})
+}
+
+// outlived reports whether calls that were answered show that the fault of an attempt is over. They say nothing about a
+// refused login, and without a valid token an answer is a refusal, which says only that there is a connection.
+func outlived(f Facts, a Attempt, good time.Time) bool {
+	return good.After(a.At) && !a.Fault.Answered() && (usable(f) || a.Fault.Class.Connecting())
 }
 
 // with joins two outages of all calls: the newest fault counts, the oldest time is its beginning.
@@ -152,7 +157,7 @@ func reached(f Facts) bool {
 		}
 	}
 	for _, one := range f.Attempts {
-		if a := one.Value; !a.OK && !a.Waits && !a.Fault.Answered() && !good.After(a.At) && !rotated(f, a.At) {
+		if a := one.Value; !a.OK && !a.Waits && !a.Fault.Answered() && !outlived(f, a, good) && !rotated(f, a.At) {
 			return false
 		}
 	}
