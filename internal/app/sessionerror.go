@@ -29,8 +29,8 @@ func (a factReader) explained(ctx context.Context, err error) error {
 	defer cancel()
 	f := a.all(ctx)
 	if e.Kind == session.NoPassword && e.Err != nil {
-		f.Password = verdict.Known(verdict.Password{Source: passwordSetting(a.Context), Fault: e.Err.Error()}, "this process", f.Now,
-			readHolds)
+		f.Password = verdict.Known(verdict.Password{Source: passwordSetting(a.Context), Fault: e.Err.Error()},
+			"this process", f.Now, readHolds)
 	}
 	found, ok := stops(verdict.Conclude(f))
 	if !ok {
