@@ -93,6 +93,9 @@ func (b *FilterBar) Offer(list []Offer) {
 	}
 }
 
+// Offers reports whether there are completions.
+func (b *FilterBar) Offers() bool { return len(b.offers) > 0 }
+
 // Choosing reports whether someone goes through the offers: they hold then.
 func (b *FilterBar) Choosing() bool { return b.chosen >= 0 }
 

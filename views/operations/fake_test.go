@@ -141,7 +141,8 @@ func (f *fake) Totals(_ context.Context, q filter.OperationExpr, by []index.By, 
 		}
 		return all, f.err
 	}
-	all.Parts = []index.Group{{Key: "PENDING", Count: 7, Sums: []index.Sum{{Currency: "EUR", Count: 7, Amount: apd.New(99, 0)}}}, {Key: "x" + apitest.Hostile, Count: 2}}
+	all.Parts = []index.Group{{Key: "PENDING", Count: 7,
+		Sums: []index.Sum{{Currency: "EUR", Count: 7, Amount: apd.New(99, 0)}}}, {Key: "x" + apitest.Hostile, Count: 2}}
 	all.More = 3
 	return all, f.err
 }
@@ -173,6 +174,11 @@ func (f *fake) Unreported(_ context.Context, q filter.OperationExpr) (out []inde
 	return out, f.err
 }
 
+func (f *fake) Nearest(context.Context, filter.OperationExpr, *time.Location) (string, bool, error) {
+	f.calls++
+	return "", false, f.err
+}
+
 func (f *fake) Freshness(context.Context) (index.Freshness, error) {
 	f.calls++
 	return f.fresh, f.err
@@ -182,7 +188,8 @@ func (f *fake) Consistent(_ context.Context, fn func(Index) error) error { retur
 
 func (f *fake) caller() endpoint.Caller {
 	var c endpointtest.Fake
-	endpointtest.On(&c, endpoint.ListOperations, func(context.Context, api.OperationQuery) (api.Page[api.Operation], error) {
+	endpointtest.On(&c, endpoint.ListOperations, func(context.Context, api.OperationQuery) (api.Page[api.Operation],
+		error) {
 		f.calls++
 		f.pages++
 		return api.Page[api.Operation]{}, f.readErr
@@ -195,13 +202,15 @@ func (f *fake) caller() endpoint.Caller {
 	return &c
 }
 
-func (f *fake) write(_ context.Context, s index.Sheet, path string, replace bool, progress func(done, total int)) (Exported, error) {
+func (f *fake) write(_ context.Context, s index.Sheet, path string, replace bool,
+	progress func(done, total int)) (Exported, error) {
 	f.calls++
 	n, err := f.export(s, path, replace, progress)
 	return Exported{Rows: n, Path: "/home/ana/" + path, Size: 1234, AsOf: "as of 2026-03-02 10:00:00 UTC"}, err
 }
 
-var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"}, {Name: "odd", Filter: "", Sort: "colour"}}
+var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"},
+	{Name: "odd", Filter: "", Sort: "colour"}}
 
 // admin may export.
 func admin(o *ui.Options) { o.About.Role = string(api.Admin) }

@@ -35,6 +35,8 @@ func (s loader) loadWith(anchor string, recall func(context.Context) (map[string
 	}
 	s.More.Stop()
 	s.counts.Stop()
+	s.nears.Stop()
+	s.Filter.Instead = nil
 	s.loaded = s.asked()
 	q := index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: readAhead, After: readAhead}
 	ix, whole := s.index, s.whole
@@ -180,6 +182,9 @@ func (s loader) onWindow(w window, err error) tea.Cmd {
 		next = s.load(s.Table.SelectedID())
 	case err == nil && !w.counted:
 		next = s.count()
+	}
+	if err == nil && w.total == 0 && !s.Filter.Shown.Empty() {
+		next = tea.Batch(next, s.instead())
 	}
 	if err == nil && s.judged != s.loaded {
 		next = tea.Batch(next, s.judge())

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -35,6 +36,8 @@ type Index interface {
 	Freshness(ctx context.Context) (index.Freshness, error)
 	// Unreported counts the rows that the filter cannot judge.
 	Unreported(ctx context.Context, f filter.OperationExpr) ([]index.Unreported, error)
+	// Nearest is the filter closest to f that matches something, for one that matches nothing; not ok for none.
+	Nearest(ctx context.Context, f filter.OperationExpr, zone *time.Location) (text string, ok bool, err error)
 	// Consistent runs fn, perhaps more than once, with an Index that answers every
 	// question from one state.
 	Consistent(ctx context.Context, fn func(Index) error) error
@@ -55,11 +58,12 @@ type Exported struct {
 	Lacks []index.Unreported
 }
 
-// View is a saved view: of the config, or the person's own.
+// View is a saved view: of the config, the person's own, or one that everybody has.
 type View struct {
 	Name, Filter, Sort string
 	Columns            []field.Choice // nil: those of the list
 	Own                bool           // the person saved it, and can change it
+	Stock              bool           // everybody has it
 }
 
 // Config has the settings and functions that do not change while the console runs.
@@ -113,6 +117,7 @@ type Screen struct {
 	totals *ui.Requests // totals and groups
 	saved  *ui.Requests // counts of views
 	works  *ui.Requests // an export, or reading many again
+	nears  *ui.Requests // what would match
 
 	chooser *chooser                  // columns being chosen; nil: none
 	shown   []field.Choice            // columns of the list
@@ -136,7 +141,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env),
 		sort:   index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), totals: env.Requests(),
-		saved: env.Requests(), works: env.Requests()}
+		saved: env.Requests(), works: env.Requests(), nears: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index",
 		Class:   "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
@@ -285,6 +290,8 @@ func (s *Screen) Empty() widget.Notice {
 		return s.NoRows(widget.Notice{}, "")
 	case s.Filter.Shown.Empty():
 		return widget.Notice{Text: "No operations yet.", Hint: reads + " the newest from the service"}
+	case s.Filter.Instead != nil:
+		return s.insteadNotice()
 	case s.Filter.Typing(): // its keys are text now
 		return widget.Notice{Text: s.heading().nothing()}
 	}

@@ -97,8 +97,11 @@ func (s savedViews) chooseView(views []View, counts []string) ui.Action {
 	}
 	for i, v := range views {
 		from := "config"
-		if v.Own {
+		switch {
+		case v.Own:
 			from = "yours"
+		case v.Stock:
+			from = "stock"
 		}
 		add(ui.Choice{Text: v.shown(), Note: counts[i] + "  " + untrusted.Text(v.Filter).Line(200) + "  " + from},
 			func() (ui.Action, tea.Cmd) { return s.useView(v) })

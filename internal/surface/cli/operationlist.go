@@ -16,6 +16,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/evidence"
+	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
@@ -39,7 +40,8 @@ func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 		`for example 'status:PENDING amount>=1000 currency:EUR created>2026-01-01 -has:locked "text"'`)
 	cmd.Flags().StringVar(&c.sort, "sort", "", strings.Join(index.SortFields, ", ")+
 		"; - before it reverses the order (default -created)")
-	cmd.Flags().StringVar(&c.view, "view", "", "a saved view of the config: its filter and order")
+	cmd.Flags().StringVar(&c.view, "view", "", "a view of the config or a stock view, such as \"stuck for two days\": "+
+		"its filter and order")
 	cmd.Flags().BoolVar(&c.cached, "cached", false, "only what is in the index; no call")
 	return cmd
 }
@@ -47,9 +49,9 @@ func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 // parse parses filter and order; flags override the view's.
 func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 	if c.view != "" {
-		v, ok := a.Config.Views[c.view]
+		v, ok := viewOf(a, c.view)
 		if !ok {
-			return filter.OperationExpr{}, index.Sort{}, usage("there is no view %q in the config", c.view)
+			return filter.OperationExpr{}, index.Sort{}, usage("there is no view %q", c.view)
 		}
 		if c.filter == "" {
 			c.filter = v.Filter
@@ -67,6 +69,19 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 		return f, s, usage("--sort: %s; use one of %s", err, strings.Join(index.SortFields, ", "))
 	}
 	return f, s, nil
+}
+
+// viewOf is a view of the config, or a stock view.
+func viewOf(a *app.App, name string) (v index.StockView, ok bool) {
+	if c, ok := a.Config.Views[name]; ok {
+		return index.StockView{Name: name, Filter: c.Filter, Sort: c.Sort}, true
+	}
+	for _, v := range index.StockViews() {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return v, false
 }
 
 func operationListCommand(r *root) *cobra.Command {
@@ -263,9 +278,25 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 	if err := sayUnreported(r, ctx, a, f); err != nil {
 		return operationsJSON{}, err
 	}
+	if w.Total == 0 && !f.Empty() {
+		sayNearest(r, ctx, a, f)
+	}
 	out := newList("index", w.Fresh)
 	out.Total, out.Items = number(w.Total), operationsOf(w.Window.Rows)
 	return out, nil
+}
+
+// sayNearest says what would match in the place of a filter that matches nothing.
+func sayNearest(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) {
+	text, ok, err := a.Index.Nearest(ctx, f, time.UTC, a.Now())
+	switch {
+	case err != nil || !ok: // the empty list is the answer
+	case text == "":
+		r.say("No operation matches %s, and none is near it.", untrusted.Text(f.String()).Line(200))
+	default:
+		r.say("No operation matches %s. The nearest filter that matches: %s", untrusted.Text(f.String()).Line(200),
+			untrusted.Text(text).Line(200))
+	}
 }
 
 // freshenIndex updates the index as far as a command may. If the service cannot be asked, a non-empty index is still

@@ -48,6 +48,10 @@ func (l listing) Unreported(ctx context.Context, f filter.OperationExpr) ([]inde
 	return l.x.Unreported(ctx, f, l.now())
 }
 
+func (l listing) Nearest(ctx context.Context, f filter.OperationExpr, zone *time.Location) (string, bool, error) {
+	return l.x.Nearest(ctx, f, zone, l.now())
+}
+
 func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { return l.x.Freshness(ctx) }
 
 // Consistent answers from a snapshot.
@@ -65,6 +69,11 @@ func (d *backend) listConfig(env *ui.Env) operations.Config {
 		v := d.Config.Views[name]
 		c.Views = append(c.Views,
 			operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
+	}
+	for _, v := range index.StockViews() {
+		if _, own := d.Config.Views[v.Name]; !own {
+			c.Views = append(c.Views, operations.View{Name: v.Name, Filter: v.Filter, Sort: v.Sort, Stock: true})
+		}
 	}
 	return c
 }

@@ -132,8 +132,11 @@ func (l *lexer) next() error {
 		s, err := l.quotedText()
 		if err == nil {
 			l.add(token{kind: tWord, text: s, quoted: true, pos: at})
+			return nil
 		}
-		return err
+		if first, _, _ := strings.Cut(l.in[at:], " "); !strings.HasSuffix(first, cutMark) {
+			return err
+		} // else a list cut the text before its closing quote
 	}
 	if name, op, ok := l.fieldAhead(); ok {
 		l.pos += len(name) + len(op)
@@ -203,9 +206,9 @@ func signed(s string) bool {
 	return ok && digits[0] != '-' && digits[0] != '+'
 }
 
-// word reads a word that has no field: up to a space, bracket or quote. Commas at its end part words.
+// word reads a word that has no field: up to a space or bracket. Commas at its end part words.
 func (l *lexer) word() string {
-	w := l.until(" \t\r\n()\"")
+	w := l.until(" \t\r\n()")
 	if text := strings.TrimRight(w, ",;"); text != "" {
 		return text
 	}

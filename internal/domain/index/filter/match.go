@@ -59,7 +59,9 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 		}
 		switch s = Fold(s); {
 		case l.Op == begins:
-			return strings.HasPrefix(s, want)
+			return strings.HasPrefix(s, want) || strings.Contains(s, " "+want)
+		case l.Op == isWord:
+			return slices.Contains(strings.Fields(s), want)
 		case f.Kind == Code || l.Op == Eq:
 			return s == want
 		}

@@ -107,8 +107,6 @@ func (l *Leaf) column(e Engine, column string, v Value, now time.Time) Cond {
 	switch {
 	case l.Kind == Ident:
 		return ident(column, v)
-	case l.Op == begins:
-		return Prefix(column, want)
 	case l.Kind == Code || l.Op == Eq:
 		return Cond{column + " = ?", []any{want}}
 	}

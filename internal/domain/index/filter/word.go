@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"opdeck/internal/domain/mask"
 )
 
 // Word is words without a field, as somebody sees them in a list: an amount, a day, a status, an identifier or its
@@ -20,8 +22,11 @@ type Word struct {
 
 func (w Word) write(b *strings.Builder, _ level) { b.WriteString(w.Text) }
 
-// begins is the comparison of a code with the beginning of a word; no filter is written with it.
-const begins Op = "^"
+// The comparisons of a code with a word and with the beginning of a word in it; no filter is written with them.
+const (
+	isWord Op = "~"
+	begins Op = "^"
+)
 
 const (
 	shortestCode = 3 // characters of the beginning of a code
@@ -150,6 +155,7 @@ func (t *Table[T]) word(text string, at *spoken) Node {
 	}
 	var text2 And
 	for _, part := range []string{head, tail} {
+		part = strings.ReplaceAll(part, mask.Dot, "") // what is masked is not in the texts
 		if Fold(part) != "" {
 			text2 = append(text2, t.text(part))
 		}
@@ -203,7 +209,7 @@ func (t *Table[T]) counts(s string) Or {
 }
 
 func (t *Table[T]) codes(s string, wasCut bool) Or {
-	l := &Leaf{Kind: Code, Op: Has, Values: []Value{{Text: s}}, shown: true}
+	l := &Leaf{Kind: Code, Op: isWord, Values: []Value{{Text: s}}, shown: true}
 	if n := utf8.RuneCountInString(s); n >= shortestCode || wasCut && n > 0 {
 		l.Op = begins
 	}
