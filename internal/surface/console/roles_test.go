@@ -58,7 +58,7 @@ func (d seat) soon(cmd tea.Cmd) tea.Cmd {
 // own, so that they need not wait for each other.
 func TestEveryRoleTriesEveryKey(t *testing.T) {
 	t.Parallel()
-	for _, role := range api.Roles {
+	for _, role := range roletest.Roles() {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
 			w, a := roletest.Open(t)

@@ -32,7 +32,7 @@ func TestEveryRoleTriesEveryCommand(t *testing.T) {
 			continue
 		}
 		w.Later()
-		for _, role := range api.Roles {
+		for _, role := range roletest.Roles() {
 			for _, way := range []string{"locally", "over SSH"} {
 				words := w.Objects(r)
 				m, command, in := w.Mark(), words.Fill(r.Command), words.Fill(r.In)
