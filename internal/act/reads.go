@@ -50,7 +50,7 @@ var (
 		Without: map[Surface]string{Screen: "the report ignores the filter; use the command to save it"}})
 	NoteAdd = declare(&reads, Act{Name: "note.add", Aliases: []string{"note"}, Effect: Local, Need: api.MayRead,
 		Args:  []Arg{{Name: "OPID|CUID"}, {Name: "TEXT", Many: true}},
-		Short: "Write down a note for colleagues about an operation or a customer; it is never sent",
+		Short: "Write a note for colleagues about an operation or a customer; it is never sent",
 		Place: "operation", Key: Key{Press: "N", Hint: "note", Help: "write a note for colleagues; it is never sent",
 			Extra: true}})
 	NoteList = declare(&reads, Act{Name: "note.list", Aliases: []string{"notes"}, Reveals: true, Need: api.MayRead,

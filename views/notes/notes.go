@@ -69,7 +69,7 @@ func (p *Panel) Section(w int) ui.Section {
 
 // Ask opens the form for a new note.
 func (p *Panel) Ask() ui.Action {
-	return ui.Ask{Title: "Note", Verb: "Write down",
+	return ui.Ask{Title: "Note", Verb: "Save",
 		Intro: []string{"For colleagues, about " + p.object + " " + draw.ID(p.id, 40) + ". It stays in opdeck and is never " +
 			"sent to the service. It cannot be changed."},
 		Fields: []widget.Field{{Label: "Note", Max: note.Most, Check: check}},
@@ -87,7 +87,7 @@ func (p *Panel) add(text string) tea.Cmd {
 		read := p.Read(ctx)
 		return func() (ui.Action, tea.Cmd) {
 			_, cmd := read()
-			return ui.Ended("Note", "Noted.", err), cmd
-		}, ui.EndedElsewhere("The note was not written down", "Noted.", err)
+			return ui.Ended("Note", "Note saved.", err), cmd
+		}, ui.EndedElsewhere("The note was not saved", "Note saved.", err)
 	})
 }

@@ -52,7 +52,7 @@ func TestNotes(t *testing.T) {
 	r.Send(uitest.Key("N"))
 	r.Has("For colleagues", "never")
 	r.Send(uitest.Type("waits for the contract"), uitest.Key("enter"))
-	r.Has("Noted.", "waits for the contract", "ana")
+	r.Has("Note saved.", "waits for the contract", "ana")
 	if len(book.list) != 3 || book.list[0].ID != id {
 		t.Errorf("%+v", book.list)
 	}

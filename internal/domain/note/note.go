@@ -52,7 +52,7 @@ type Store interface {
 
 // ErrFull is the error of a note to an object that has Kept of them.
 var ErrFull = &api.Error{Op: string(api.ActAddNote), Kind: api.Refused,
-	Public: fmt.Sprintf("There are %d notes on this already. Nothing was written down.", Kept)}
+	Public: fmt.Sprintf("There are %d notes on this already. Nothing was saved.", Kept)}
 
 // Notes writes and reads the notes of one context.
 type Notes struct {

@@ -16,16 +16,16 @@ import (
 var noteCommands = commands{act.NoteAdd: noteAddCommand, act.NoteList: noteListCommand}
 
 func noteAddCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "Writes down a note about the operation or the customer with that id. Notes are kept in " +
+	cmd := &cobra.Command{Long: "Writes a note about the operation or the customer with that id. Notes are kept in " +
 		"opdeck's store for\n" +
-		"everybody who uses it, and are never sent to the service. A note cannot be changed. The audit trail records\n" +
+		"everyone who uses it, and are never sent to the service. A note cannot be changed. The audit trail records\n" +
 		"who wrote one about what, without its text."}
 	return prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[note.Note]) error {
 		n, err := a.Notes.Add(ctx, noted(ctx, a, args[0]), args[0], strings.Join(args[1:], " "))
 		if err != nil {
 			return err
 		}
-		return out.report(n, "Noted about %s %s.", n.Object, n.ID)
+		return out.report(n, "Note saved about %s %s.", n.Object, n.ID)
 	})
 }
 
