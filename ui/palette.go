@@ -202,6 +202,7 @@ func (p *palette) elsewhere(direct bool) {
 		kind  string
 		group any
 	}{{KindOperations, k.Operations}, {KindOperation, k.Operation}, {KindOperation, k.Related},
+		{KindOperation, k.Notes},
 		{KindDocuments, k.Documents}, {KindCompliance, k.Compliance},
 		{KindLimits, k.Tariffs}, {KindSession, k.Session}, {KindEvents, k.Events}, {KindAudit, k.Audit}} {
 		for _, key := range keymap.All(of.group) {
