@@ -233,11 +233,11 @@ func TestFootedViewer(t *testing.T) {
 		return v.Lines()
 	}
 	foot := func() string { l := draw(); return l[len(l)-1] }
-	if got := foot(); got != "  11 of 30 lines, pgdown shows more" {
+	if got := foot(); got != "11 of 30 lines, pgdown shows more" {
 		t.Errorf("%q", got)
 	}
 	v.Update(keymap.Parse("end"))
-	if got := draw(); got[10] != lines[29] || got[11] != "  30 of 30 lines, pgup goes back up" {
+	if got := draw(); got[10] != lines[29] || got[11] != "30 of 30 lines, pgup goes back up" {
 		t.Errorf("the end is %q", got[10:])
 	}
 	v.Update(keymap.Parse("/"))
