@@ -103,3 +103,32 @@ func TestDoctorSaysTheVerdict(t *testing.T) {
 		t.Errorf("%+v", v.Findings)
 	}
 }
+
+// TestDoctorOfAStoreThatDoesNotOpen: the report has the sentence of the verdict, with the file of the store and a next
+// step that is not the report itself.
+func TestDoctorOfAStoreThatDoesNotOpen(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(state, "opdeck.db")
+	if err := os.WriteFile(file, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{StateFlag: state, Getenv: func(name string) string { return map[string]string{"HOME": state}[name] }}
+	var store []Finding
+	if Doctor(t.Context(), opt, nil, Shallow, func(f Finding) {
+		if f.Name == "store" {
+			store = append(store, f)
+		}
+	}) {
+		t.Error("everything is fine")
+	}
+	_, err := Open(t.Context(), opt)
+	first, wrong := Unopened(err, time.Now()).First()
+	if !wrong || len(store) != 1 || store[0].Health != Failed || !strings.HasPrefix(store[0].Text, first.Sentence) ||
+		!strings.Contains(store[0].Text, file+" ") || !strings.HasPrefix(store[0].Hint, first.Next.Do) ||
+		strings.Contains(store[0].Hint, "opdeck doctor") {
+		t.Errorf("%+v, verdict %+v", store, first)
+	}
+}

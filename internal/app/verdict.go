@@ -180,6 +180,9 @@ func (a factReader) engine() string {
 	return "SQLite"
 }
 
+// lockSuffix ends the name of the file that a store makes beside itself first.
+const lockSuffix = ".lock"
+
 // storeFault names what is wrong with the store.
 func storeFault(err error, engine string, now time.Time) verdict.Store {
 	out := verdict.Store{State: verdict.StoreAbsent, Engine: engine, Where: "[store] url", Since: now}
@@ -187,7 +190,7 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 	if !errors.As(err, &e) {
 		return out
 	}
-	out.Where = e.Where
+	out.Where = strings.TrimSuffix(e.Where, lockSuffix)
 	switch e.Kind {
 	case store.Busy:
 		out.State, out.Holder = verdict.StoreLocked, "which one is not known"
