@@ -169,6 +169,9 @@ func (d *doctor) password(ctx context.Context, c config.Context) {
 }
 
 func (d *doctor) store(ctx context.Context, a *App) {
+	if d.conclude(Verdict(ctx, a), verdict.PartStore) {
+		return
+	}
 	where := "in memory; nothing is kept"
 	switch {
 	case a.Store.Core.Engine() == store.Postgres:

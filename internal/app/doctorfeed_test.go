@@ -17,6 +17,8 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/sandbox"
+	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
 )
 
 // TestDoctorNamesUnusableDeliveries: deliveries that were accepted and cannot be used (a batch, a form) are a warning
@@ -70,7 +72,8 @@ func TestDoctorNamesUnusableDeliveries(t *testing.T) {
 	}
 }
 
-// TestDoctorSaysTheVerdict: each finding about budget, trail, writes and feed is in the report, in the same words, and no
+// TestDoctorSaysTheVerdict: each finding about budget, trail, writes and feed is in the report, in the same words, and
+// no
 // line of these parts is good beside one.
 func TestDoctorSaysTheVerdict(t *testing.T) {
 	a := watched(t, nil, "")
@@ -95,7 +98,8 @@ func TestDoctorSaysTheVerdict(t *testing.T) {
 				t.Errorf("%s is not in %+v", want.What(), lines[string(part)])
 			}
 		}
-		if len(v.In(part)) > 0 && slices.ContainsFunc(lines[string(part)], func(f Finding) bool { return f.Health == Healthy }) {
+		if len(v.In(part)) > 0 && slices.ContainsFunc(lines[string(part)],
+			func(f Finding) bool { return f.Health == Healthy }) {
 			t.Errorf("%s is good: %+v", part, lines[string(part)])
 		}
 	}
@@ -116,19 +120,56 @@ func TestDoctorOfAStoreThatDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := Options{StateFlag: state, Getenv: func(name string) string { return map[string]string{"HOME": state}[name] }}
-	var store []Finding
+	var lines []Finding
 	if Doctor(t.Context(), opt, nil, Shallow, func(f Finding) {
 		if f.Name == "store" {
-			store = append(store, f)
+			lines = append(lines, f)
 		}
 	}) {
 		t.Error("everything is fine")
 	}
 	_, err := Open(t.Context(), opt)
 	first, wrong := Unopened(err, time.Now()).First()
-	if !wrong || len(store) != 1 || store[0].Health != Failed || !strings.HasPrefix(store[0].Text, first.Sentence) ||
-		!strings.Contains(store[0].Text, file+" ") || !strings.HasPrefix(store[0].Hint, first.Next.Do) ||
-		strings.Contains(store[0].Hint, "opdeck doctor") {
-		t.Errorf("%+v, verdict %+v", store, first)
+	if !wrong || len(lines) != 1 || lines[0].Health != Failed || !strings.HasPrefix(lines[0].Text, first.Sentence) ||
+		!strings.Contains(lines[0].Text, file+" ") || !strings.HasPrefix(lines[0].Hint, first.Next.Do) ||
+		strings.Contains(lines[0].Hint, "opdeck doctor") {
+		t.Errorf("%+v, verdict %+v", lines, first)
 	}
+}
+
+// TestAReadOnlyServer: a PostgreSQL that takes no writes is one sentence on every surface, which names it once.
+func TestAReadOnlyServer(t *testing.T) {
+	dir := t.TempDir()
+	key, conf := filepath.Join(dir, "key"), filepath.Join(dir, "config.toml")
+	url := storetest.URL(t, store.Postgres)
+	for file, text := range map[string]string{key: strings.Repeat("0123456789abcdef", 4),
+		conf: fmt.Sprintf("[store]\nurl = %q\nkey_file = %q\n[contexts.box]\nsandbox = true\nrole = \"admin\"\n", url, key)} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := Open(t.Context(), Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	const limit = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', " +
+		"current_database()); END $$"
+	if err := a.Store.Core.Exec(t.Context(), limit); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(t.Context(), Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	first, _ := Verdict(t.Context(), b).First()
+	if first.Cause != "store_read_only" || strings.Count(first.Sentence, "PostgreSQL") != 1 {
+		t.Errorf("%s %q", first.Cause, first.Sentence)
+	}
+	Doctor(api.WithActor(t.Context(), b.LocalActor("command")), Options{}, b, Shallow, func(f Finding) {
+		if f.Name == "store" && (f.Health != Failed || !strings.HasPrefix(f.Text, first.Sentence)) {
+			t.Errorf("%+v", f)
+		}
+	})
 }

@@ -14,12 +14,14 @@ import (
 )
 
 // TestWebhookSecretRotates: the steps of docs/admin.md. While the file has the new secret and then the old one, a
-// delivery with either is accepted, and those with the old one are counted; deliveries are signed with the new one. With
+// delivery with either is accepted, and those with the old one are counted; deliveries are signed with the new one.
+// With
 // the new one alone, the old one is refused.
 func TestWebhookSecretRotates(t *testing.T) {
 	dir := t.TempDir()
 	file, conf := filepath.Join(dir, "secret"), filepath.Join(dir, "config.toml")
-	text := fmt.Sprintf("[webhooks]\nlisten = \"127.0.0.1:8788\"\nsecret_file = %q\n[contexts.box]\nsandbox = true\n", file)
+	text := fmt.Sprintf("[webhooks]\nlisten = \"127.0.0.1:8788\"\nsecret_file = %q\n[contexts.box]\nsandbox = true\n",
+		file)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 	"opdeck/internal/domain/approval"
 )
 
-// TestRestoreUnderSecondPerson: where a second person approves, a restore is done and waits for its record: one request,
+// TestRestoreUnderSecondPerson: where a second person approves, a restore is done and waits for its record: one
+// request,
 // which the person who restored cannot approve. After the approval the record names both, and the trail is intact.
 func TestRestoreUnderSecondPerson(t *testing.T) {
 	h := newBackupHome(t)

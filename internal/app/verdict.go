@@ -190,7 +190,7 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 	if !errors.As(err, &e) {
 		return out
 	}
-	out.Where = strings.TrimSuffix(e.Where, lockSuffix)
+	out.Where = strings.TrimPrefix(strings.TrimSuffix(e.Where, lockSuffix), engine+" at ")
 	switch e.Kind {
 	case store.Busy:
 		out.State, out.Holder = verdict.StoreLocked, "which one is not known"
