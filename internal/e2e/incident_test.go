@@ -37,7 +37,7 @@ const atOnce = 6
 // incidents are those that the program is brought into, by their names in verdicttest.
 func incidents() map[string]incident {
 	out := map[string]incident{}
-	for _, part := range []map[string]incident{networkIncidents(), serviceIncidents()} {
+	for _, part := range []map[string]incident{hostIncidents(), networkIncidents(), serviceIncidents()} {
 		maps.Copy(out, part)
 	}
 	return out

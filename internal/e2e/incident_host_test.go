@@ -1,0 +1,44 @@
+//go:build linux
+
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+func hostIncidents() map[string]incident {
+	var taken net.Listener
+	return map[string]incident{
+		"45 port in use": incident{begin: func(s *scene) {
+			var err error
+			if taken, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+				s.t.Fatal(err)
+			}
+			s.env = append(s.env, "HOOK="+hookSecret)
+			s.rest = "[webhooks]\nlisten = \"" + taken.Addr().String() + "\"\nsecret_env = \"HOOK\"\n"
+		}, mend: func(s *scene) {
+			_ = taken.Close()
+			s.serves()
+		}}.unlike(healthz, "the server does not start").says("127.0.0.1:8788: the address is in use",
+			`127\.0\.0\.1:\d+: another program uses the address`),
+		"49 password missing": corrected(func(s *scene) { s.password = `password_env = "NONE"` },
+			func(s *scene) { s.password = `password_env = "PW"` }).
+			says("the variable OPDECK_PASSWORD is empty", `the environment variable NONE \(password_env\) is empty or not set`),
+		"28 foreign": {live: true, begin: func(s *scene) {
+			var again atomic.Bool // a login after that of the other client
+			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/auth/login"):
+					again.Store(true)
+				case !again.Load():
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				good(w, r)
+			})
+		}},
+	}
+}
