@@ -238,3 +238,24 @@ func TestAStoppedConsoleHoldsNobodyUp(t *testing.T) {
 		}
 	})
 }
+
+// TestTheThemeIsKeptForThePerson: the next console of the person opens in it, that of others in the config's.
+func TestTheThemeIsKeptForThePerson(t *testing.T) {
+	a, _ := open(t)
+	ana, bob := person("ana", "ssh"), person("bob", "ssh")
+	if err := (&backend{App: a}).keepTheme(ana, "light"); err != nil {
+		t.Fatal(err)
+	}
+	if got := (&backend{App: a}).chosenTheme(ana); got != "light" {
+		t.Errorf("ana has %q", got)
+	}
+	if got := (&backend{App: a}).chosenTheme(bob); got != a.Config.UI.Theme {
+		t.Errorf("bob has %q", got)
+	}
+	if err := (&backend{App: a}).keepTheme(bob, "no such theme"); err != nil {
+		t.Fatal(err)
+	}
+	if got := (&backend{App: a}).chosenTheme(bob); got != a.Config.UI.Theme {
+		t.Errorf("an unknown theme is %q", got)
+	}
+}
