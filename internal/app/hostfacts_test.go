@@ -226,6 +226,19 @@ func TestAnotherKey(t *testing.T) {
 	}
 }
 
+// TestMistakesOfTheConfig: what the config's check finds is a finding, with how many there are.
+func TestMistakesOfTheConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte("[nonsense]\nx = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), Options{ConfigFlag: file, Getenv: func(string) string { return "" }})
+	f, wrong := Unopened(err, time.Now()).First()
+	if !wrong || f.Sentence != "The config has 1 mistake: "+file+":1: nonsense: unknown key." {
+		t.Errorf("%q of %v", f.Sentence, err)
+	}
+}
+
 // TestWhatIsNotProvenIsNotBroken: a check that this host cannot finish says nothing about the trail, and a later one
 // that proves it ends the finding.
 func TestWhatIsNotProvenIsNotBroken(t *testing.T) {

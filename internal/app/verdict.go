@@ -144,6 +144,7 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 	f := verdict.Facts{Now: now}
 	var e *store.Error
 	var key *KeyError
+	var mistakes config.Mistakes
 	switch known := api.AsError(err); {
 	case errors.As(err, &e):
 		engine := "PostgreSQL"
@@ -157,6 +158,12 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 			readHolds)
 	case errors.Is(err, errNoAuditKey):
 		f.Audit = verdict.Known(verdict.Audit{NoKey: true, Writable: true}, "opening the audit trail", now, readHolds)
+	case errors.As(err, &mistakes):
+		var list []string
+		for _, m := range mistakes {
+			list = append(list, sentence(m.Error()))
+		}
+		f.Config = verdict.Known(verdict.Config{Mistakes: list}, "reading the config", now, readHolds)
 	case known.Kind == api.BadConfig:
 		f.Config = verdict.Known(verdict.Config{Mistakes: []string{known.Public}}, "reading the config", now, readHolds)
 	}
