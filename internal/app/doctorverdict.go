@@ -125,9 +125,12 @@ func (d *doctor) audit(v verdict.Verdict, rep *audit.Report, err error) {
 		d.add(name, Failed, "The trail cannot be checked: "+err.Error(), "")
 	case rep == nil:
 		d.add(name, Skipped, "your role may not read the trail", "")
-	case d.conclude(v, verdict.PartAudit):
-	case !rep.Intact(): // what this host cannot prove is no finding for the others
+	case len(rep.Problems) == 0 && !rep.Intact(): // what this host cannot prove is no finding for the others
+		d.conclude(v, verdict.PartAudit)
 		d.add(name, Warned, rep.Summary(), "opdeck audit verify shows every problem.")
+	case d.conclude(v, verdict.PartAudit):
+	case !rep.Intact():
+		d.add(name, Failed, rep.Summary(), "opdeck audit verify shows every problem.")
 	case rep.Records == 0:
 		d.add(name, Healthy, "the trail is empty", "")
 	default:
