@@ -50,7 +50,8 @@ func TestDocuments(t *testing.T) {
 		op := w.operations()[0]
 		x := w.console(width, height)
 		x.press("o").shows("Open an operation").types(op.Opid).press(enter)
-		x.shows(op.Opid, "WITHDRAW", "SWIFT", "Harbour & Finch", "••••0000")
+		x.shows(op.Opid, "WITHDRAW", "SWIFT", "Harbour & Finch")
+		x.press(pgdown).shows("••••0000")
 		x.press(end).shows("3 documents", "invoice.pdf", "locked")
 		x.press("d").shows("1 of 3", "contract.pdf", "ba464e45")
 
