@@ -141,7 +141,7 @@ func (s *scene) doctorSays(said string, want verdict.Finding) string {
 			first = f.Name + ": " + f.Text + " → " + f.Hint
 		}
 	}
-	if _, text, _ := strings.Cut(first, ": "); !strings.HasPrefix(text, said) || !strings.Contains(text, want.Next.Line()) {
+	if _, text, _ := strings.Cut(first, ": "); !strings.HasPrefix(text, said) || !strings.Contains(text, want.Next.Do) {
 		return first
 	}
 	return ""
