@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -11,7 +12,7 @@ import (
 // revealFor is how long M shows masked values.
 const revealFor = 30 * time.Second
 
-// viewMode is the time zone and the masking of shown values.
+// viewMode is the theme, the time zone and the masking of shown values.
 type viewMode struct{ *router }
 
 func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.shown.zone != time.UTC) }
@@ -62,4 +63,27 @@ func (s *viewMode) maskAgain(now time.Time) tea.Cmd {
 	}
 	s.shown.revealed = time.Time{}
 	return s.broadcast(DisplayChanged{})
+}
+
+// themeKept is the result of saving the person's theme.
+type themeKept struct {
+	shown string // the theme's name
+	err   error
+}
+
+// keepTheme saves the theme of a name for the person and says so; shown is the name to read.
+func (s *viewMode) keepTheme(shown, name string) tea.Cmd {
+	keep, ctx := s.opt.KeepTheme, context.WithoutCancel(s.root)
+	if keep == nil {
+		return s.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
+	}
+	return func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
+}
+
+// onThemeKept says whether the theme will be the same the next time.
+func (s *viewMode) onThemeKept(msg themeKept) tea.Cmd {
+	if msg.err != nil {
+		return s.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
+	}
+	return s.notify(Info, "Theme "+msg.shown+", saved for you.")
 }

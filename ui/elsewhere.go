@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -77,29 +76,6 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 	*s.th = *next // screens and widgets hold the same pointer
 	s.hinted = [2]hinted{}
 	return tea.Batch(s.keepTheme(next.Name, name), s.broadcast(DisplayChanged{}))
-}
-
-// themeKept is the result of saving the person's theme.
-type themeKept struct {
-	shown string // the theme's name
-	err   error
-}
-
-// keepTheme saves the theme of a name for the person and says so; shown is the name to read.
-func (s *Shell) keepTheme(shown, name string) tea.Cmd {
-	keep, ctx := s.opt.KeepTheme, context.WithoutCancel(s.root)
-	if keep == nil {
-		return s.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
-	}
-	return func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
-}
-
-// onThemeKept says whether the theme will be the same the next time.
-func (s *Shell) onThemeKept(msg themeKept) tea.Cmd {
-	if msg.err != nil {
-		return s.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
-	}
-	return s.notify(Info, "Theme "+msg.shown+", saved for you.")
 }
 
 // switchContext exits the console to open it on another context. It waits for writes that

@@ -60,16 +60,17 @@ func (a factReader) unanswered(ctx context.Context, r *endpoint.Route, err error
 	f := a.all(ctx)
 	f.Calls = append(f.Calls, verdict.Known(verdict.Call{Class: string(r.Class), Route: r.Method + " " + r.Path,
 		Failed: f.Now, Since: f.Now, Fault: known.Fault}, "this process", f.Now, readHolds))
-	for _, found := range verdict.Conclude(f).In(verdict.PartService) {
-		out := *known
-		out.Say(found.Sentence)
-		out.Remedy = nextStep(found)
-		if out.Kind == api.NotFound { // 410 for every address, not for a record
-			out.Kind = api.Unavailable
-		}
-		return &out
+	found := verdict.Conclude(f).In(verdict.PartService)
+	if len(found) == 0 {
+		return err
 	}
-	return err
+	out := *known
+	out.Say(found[0].Sentence)
+	out.Remedy = nextStep(found[0])
+	if out.Kind == api.NotFound { // 410 for every address, not for a record
+		out.Kind = api.Unavailable
+	}
+	return &out
 }
 
 func nextStep(f verdict.Finding) api.Remedy {
