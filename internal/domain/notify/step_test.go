@@ -149,7 +149,7 @@ func TestRemainder(t *testing.T) {
 	some := func(f *verdict.Facts) {
 		before := f.Now.Add(-10 * time.Second)
 		f.Calls = append(f.Calls, verdict.Known(verdict.Call{Class: "billing", Route: "GET /b", Failed: before, Since: before,
-			Fault: reach.Fault{Class: reach.NoPort}}, "a call", f.Now, time.Minute))
+			Fault: reach.Fault{Class: reach.Gateway, Status: 502}}, "a call", f.Now, time.Minute))
 	}
 	whole, part := string(first(facts(noon, refused))), string(first(facts(noon, some)))
 	if whole == part || part == "" {
