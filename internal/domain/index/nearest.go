@@ -279,11 +279,11 @@ func (n nearest) alike(ctx context.Context, c filter.Clue) string {
 	return ""
 }
 
-// beginning is the term with the longest beginning of its text that occurs; a text that contains a longer one
-// contains the shorter ones.
+// beginning is the term with the longest beginning of its text that occurs, "" if that is less than half; a text that
+// contains a longer one contains the shorter ones.
 func (n nearest) beginning(ctx context.Context, c filter.Clue, name string) string {
 	text := []rune(c.Text)
-	found, from, to := "", 2, len(text)-1
+	found, from, to := "", max(2, (len(text)+1)/2), len(text)-1
 	for from <= to {
 		mid := (from + to + 1) / 2
 		term := name + filter.Quoted(string(text[:mid]))
