@@ -35,6 +35,7 @@ type Section struct {
 	Hint   string // drawn after the heading, not printed in plain mode
 	Apart  bool   // its facts are drawn below the previous ones, never beside them
 	Beside bool   // in a wide window it is drawn to the right of the others
+	Below  bool   // in a wide window it is drawn below both columns, in the whole width
 	Facts  []widget.Pair
 	Lines  []string
 	Links  []widget.Link // of Lines, by index: the link under the cursor

@@ -40,6 +40,8 @@ type Page struct {
 	At    time.Time // when it was read
 	Err   *api.Error
 	Doing string // a write in progress: "finalizing"
+	// Narrow puts sections beside each other from 120 columns on, not from 140.
+	Narrow bool
 
 	env    *Env
 	screen PageScreen

@@ -7,17 +7,43 @@ import (
 	"opdeck/ui/widget"
 )
 
-// besideFrom is the width from which sections are beside each other.
-const besideFrom = 140 - Margins
+// The widths from which sections are beside each other: on most pages, and on those of which both columns are narrow.
+const (
+	besideFrom = 140 - Margins
+	narrowFrom = 120 - Margins
+)
+
+// narrowColumn is the least width of the right column: a label and an id of 36 cells.
+const narrowColumn = 57
 
 // Widths returns the cells of the left and the right part of the page; right is 0 in a
 // window that is too narrow for both.
 func (p *Page) Widths() (left, right int) {
-	if p.W < besideFrom || p.env.Theme.Linear {
+	from := besideFrom
+	if p.Narrow {
+		from = narrowFrom
+	}
+	if p.W < from || p.env.Theme.Linear {
 		return p.W, 0
 	}
-	right = p.W * 2 / 5
+	right = max(p.W*2/5, narrowColumn)
 	return p.W - right - 3, right
+}
+
+// columns divides sections into the left and the right column, and those below both.
+func (p *Page) columns(list []Section) (main, side, below []Section) {
+	_, right := p.Widths()
+	for _, s := range list {
+		switch {
+		case right == 0 || !s.Beside && !s.Below:
+			main = append(main, s)
+		case s.Beside:
+			side = append(side, s)
+		default:
+			below = append(below, s)
+		}
+	}
+	return main, side, below
 }
 
 // Layout lays out the lines again.
@@ -25,7 +51,8 @@ func (p *Page) Layout() {
 	p.screen.Refresh()
 	c := p.screen.Content()
 	p.problem = c.Problem
-	p.follow(c.Links())
+	main, side, below := p.columns(c.Sections)
+	p.follow(Content{Sections: slices.Concat(main, side, below)}.Links())
 	var lines []string
 	lines, p.line = p.draw(c)
 	p.view.SetLines(lines)
@@ -42,21 +69,19 @@ func (p *Page) Draw(c Content) []string {
 // draw lays content out: its lines, then its sections, and those with Beside to the right of
 // the others if there is room. line is the line of the cursor.
 func (p *Page) draw(c Content) (out []string, line int) {
-	var main, side []Section
-	left, right := p.Widths()
-	for _, s := range c.Sections {
-		if s.Beside && right > 0 {
-			side = append(side, s)
-		} else {
-			main = append(main, s)
-		}
-	}
-	if len(side) == 0 {
+	main, side, below := p.columns(c.Sections)
+	if left, right := p.Widths(); len(side) == 0 {
 		out, line = p.sections(main, p.W)
 	} else {
 		l, on := p.sections(main, left)
 		r, beside := p.sections(side, right)
 		out, line = widget.Beside(l, r, left), max(on, beside)
+	}
+	if more, on := p.sections(below, p.W); len(more) > 0 {
+		if on >= 0 {
+			line = len(out) + on
+		}
+		out = append(out, more...)
 	}
 	if len(c.Lines) == 0 && len(out) > 0 && out[0] == "" { // no empty line above the first heading
 		out, line = out[1:], max(line-1, -1)

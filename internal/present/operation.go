@@ -81,7 +81,7 @@ func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact 
 
 // side is one side of the operation: its account and the owner.
 func side(o Options, name string, p api.Party) Section {
-	out := Section{Title: strings.ToUpper(name[:1]) + name[1:]}
+	out := Section{Title: strings.ToUpper(name[:1]) + name[1:], Side: true}
 	if a := p.Account; a != nil {
 		account, customer := Ref{RefAccount, string(a.ID)}, Ref{RefCustomer, string(a.Customer.CUID)}
 		out.Facts = append(out.Facts, sideFacts(o, field.PartyAccounts, *a, name, map[string]Ref{"": account,

@@ -74,6 +74,7 @@ func (o Options) minute(t time.Time) string {
 type Section struct {
 	Title   string
 	Aligned bool // amounts are aligned by the decimal point
+	Side    bool // about the source or the destination of an operation
 	Facts   []Fact
 }
 

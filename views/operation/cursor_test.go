@@ -81,9 +81,10 @@ func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 	d := newPage(t)
 	d.Send(uitest.Size(160, 45), uitest.Key("T"), uitest.Key("g"))
 	want := []struct{ on, kind, id string }{
-		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"source account id", "accounts", "UhcPVBEpjmtR"},
-		{"source cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"destination counterparty id", "counterparties", "U6OFFpEoEdHA"},
+		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"},
 		{"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID},
+		{"source account id", "accounts", "UhcPVBEpjmtR"},
+		{"source cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"}, {"destination counterparty id", "counterparties", "U6OFFpEoEdHA"},
 		{"parent operation", ui.KindOperation, "77777777-0000-4000-8000-000000000002"},
 		{"child", ui.KindOperation, "77777777-0000-4000-8000-000000000001"}, {"state", ui.KindHistory, d.screen.ID}, {"state", ui.KindHistory, d.screen.ID},
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"},
@@ -179,7 +180,7 @@ func TestTheCursorStays(t *testing.T) {
 
 func cursorLine(view string) string {
 	for l := range strings.Lines(view) {
-		if strings.HasPrefix(strings.TrimPrefix(l, " "), "▌") {
+		if strings.Contains(l, "▌ ") {
 			return l
 		}
 	}
@@ -210,7 +211,7 @@ func TestLabelsAreOfTheCatalogue(t *testing.T) {
 	}
 }
 
-// TestFilled: in a wide window documents, children and history are beside the facts.
+// TestFilled: in a wide window the two sides, children and history are beside the facts and documents.
 func TestFilled(t *testing.T) {
 	for _, wh := range [][2]int{{40, 12}, {160, 45}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", wh[0], wh[1]), func(t *testing.T) {

@@ -31,12 +31,16 @@ func (s *Screen) Content() ui.Content {
 		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".", s.headline()+".", s.attached()+".")
 	}
 	c := ui.Content{Lines: lines, Problem: len(s.NotReread())}
-	for _, part := range append(s.facts(), s.documents(), s.notes.Section(s.beside()), s.above(),
-		s.children(), s.past(), s.unknown()) {
-		if part.Title != "" {
-			c.Sections = append(c.Sections, part)
+	add := func(parts ...ui.Section) {
+		for _, part := range parts {
+			if part.Title != "" {
+				c.Sections = append(c.Sections, part)
+			}
 		}
 	}
+	add(s.facts()...)
+	add(s.documents(), s.notes.Section(s.left()), s.above(), s.children())
+	add(s.past(c), s.unknown())
 	return c
 }
 
@@ -54,14 +58,14 @@ func (s *Screen) attached() string {
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
 	out := ui.Section{Title: "Documents", Drawn: format.Plural(len(s.Op.Documents), "document", "documents"),
-		Hint: s.keys.Documents.Help().Key + " opens them", Beside: true}
+		Hint: s.keys.Documents.Help().Key + " opens them"}
 	if !s.Op.DocumentsReported() {
 		out.Drawn = present.Attached(*s.Op)
 	}
 	if len(s.Op.Documents) == 0 {
 		out.Hint = s.keys.Documents.Help().Key + " adds one"
 	}
-	room, longest := max(min(s.beside()-32, 60), 12), 0
+	room, longest := max(min(s.left()-32, 60), 12), 0
 	for _, d := range s.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
 	}
@@ -85,7 +89,13 @@ func (s *Screen) documents() ui.Section {
 	return out
 }
 
-// beside is how wide what is beside the facts is, or all of it in a narrow window.
+// left is how wide the column of the documents is.
+func (s *Screen) left() int {
+	left, _ := s.Widths()
+	return left
+}
+
+// beside is how wide what is beside the documents is, or all of it in a narrow window.
 func (s *Screen) beside() int {
 	left, right := s.Widths()
 	if right > 0 {
@@ -94,8 +104,8 @@ func (s *Screen) beside() int {
 	return left
 }
 
-// past returns the last local states, if there is room for them.
-func (s *Screen) past() ui.Section {
+// past returns the last local states, as many as there is room for below the other sections of their column.
+func (s *Screen) past(c ui.Content) ui.Section {
 	if _, right := s.Widths(); right == 0 && !s.env.Theme.Linear {
 		return ui.Section{}
 	}
@@ -104,9 +114,11 @@ func (s *Screen) past() ui.Section {
 		out.Lines = []string{s.env.Theme.Warn.Render(s.env.Theme.Signs.Warn + " " + history.Unread)}
 		return out
 	}
-	room := s.H - len(s.Op.Documents) - 8
-	if s.tree != nil {
-		room -= len(s.tree.Children) + len(s.tree.Ancestors) + 6
+	room := s.H - len(c.Lines) - 2
+	for _, part := range c.Sections {
+		if part.Beside {
+			room -= len(part.Facts) + len(part.Lines) + 2
+		}
 	}
 	if s.env.Theme.Linear {
 		room = 0
@@ -115,21 +127,32 @@ func (s *Screen) past() ui.Section {
 	for _, row := range rows {
 		out.Links = append(out.Links, link{opens: ui.KindHistory, id: s.ID, row: row}.to("state", "the change", "", true))
 	}
-	out.Lines = lines
+	if out.Lines = lines; len(lines) == 0 {
+		out.Lines = []string{s.env.Theme.Dim.Render("No state of it is stored yet.")}
+	}
 	return out
 }
 
-// relativeRest is the width of a parent's or child's line without its id.
-const relativeRest = 48
-
-// relative is the line of a parent or child.
-func (s *Screen) relative(indent string, op api.Operation) string {
-	st := s.env.Theme.Status(string(op.Status))
-	return indent + s.env.Theme.Tone(st.Tone).Render(st.Sign+" "+draw.Fit(op.Status.Line(14), 10)) + "  " +
-		draw.Fit(op.Type.Line(14), 10) +
-		draw.PadLeft(format.Money(op.SourceAmount.Sum), 20) + "  " + draw.ID(op.OPID.Line(64),
-		max(s.beside()-relativeRest-len(indent), 13))
+// relatives are the lines of parents or children: as much of their ids as the widest line has room for.
+func (s *Screen) relatives(list []api.Child) []string {
+	amount, indent := 0, 0
+	for _, c := range list {
+		amount = max(amount, draw.Width(format.Money(c.Operation.SourceAmount.Sum))+1)
+		indent = max(indent, branch(c.Depth))
+	}
+	out := make([]string, len(list))
+	id := max(s.beside()-2-indent-relativeFixed-amount, 13)
+	for i, c := range list {
+		op, st := c.Operation, s.env.Theme.Status(string(c.Operation.Status))
+		out[i] = draw.Space(branch(c.Depth)) + s.env.Theme.Tone(st.Tone).Render(st.Sign+" "+
+			draw.Fit(op.Status.Line(14), 10)) + "  " + draw.Fit(op.Type.Line(14), 10) +
+			draw.PadLeft(format.Money(op.SourceAmount.Sum), amount) + "  " + draw.ID(op.OPID.Line(64), id)
+	}
+	return out
 }
+
+// relativeFixed is the width of a parent's or child's line without indent, amount and id.
+const relativeFixed = 26
 
 // above returns the ancestors of the operation, nearest first.
 func (s *Screen) above() ui.Section {
@@ -140,10 +163,12 @@ func (s *Screen) above() ui.Section {
 	if len(s.tree.Ancestors) > 1 {
 		out.Title, out.Hint = "Parents", "the nearest first"
 	}
-	for _, op := range s.tree.Ancestors {
-		out.Lines = append(out.Lines, s.relative("", op))
+	list := make([]api.Child, len(s.tree.Ancestors))
+	for i, op := range s.tree.Ancestors {
+		list[i].Operation = op
 		out.Links = append(out.Links, parentLink(op))
 	}
+	out.Lines = s.relatives(list)
 	return out
 }
 
@@ -182,8 +207,8 @@ func (s *Screen) children() ui.Section {
 				"times")+"; it is shown once."))
 		out.Links = append(out.Links, widget.Link{})
 	}
+	out.Lines = append(out.Lines, s.relatives(s.tree.Children)...)
 	for _, c := range s.tree.Children {
-		out.Lines = append(out.Lines, s.relative(branch(c.Depth), c.Operation))
 		out.Links = append(out.Links, childLink(c))
 	}
 	return out
@@ -193,9 +218,9 @@ func childLink(c api.Child) widget.Link {
 	return link{opens: ui.KindOperation, id: string(c.OPID)}.to("child", "the child's operation id", string(c.OPID), true)
 }
 
-// branch is the indent of a child by its depth; from the sixth level on it is the
+// branch is the indent of a child by its depth, in cells; from the sixth level on it is the
 // same.
-func branch(depth int) string { return draw.Space(2 * (min(max(depth, 1), 6) - 1)) }
+func branch(depth int) int { return 2 * (min(max(depth, 1), 6) - 1) }
 
 // unknown lists the fields of the service that opdeck does not know.
 func (s *Screen) unknown() ui.Section {

@@ -21,7 +21,11 @@ func (s *Screen) facts() []ui.Section {
 			}
 		}
 	}
-	return s.env.Sections(list, factLink)
+	out := s.env.Sections(list, factLink)
+	for i, part := range list {
+		out[i].Beside = part.Side
+	}
+	return out
 }
 
 // factLink returns the link of a fact.

@@ -65,6 +65,7 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history Hist
 		}
 	}
 	s.Page = ui.NewPage(env, s, "", "")
+	s.Narrow = true
 	s.Refresh()
 	return s
 }
