@@ -229,13 +229,21 @@ func TestAnotherKey(t *testing.T) {
 // TestMistakesOfTheConfig: what the config's check finds is a finding, with how many there are.
 func TestMistakesOfTheConfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, []byte("[nonsense]\nx = 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Open(t.Context(), Options{ConfigFlag: file, Getenv: func(string) string { return "" }})
-	f, wrong := Unopened(err, time.Now()).First()
-	if !wrong || f.Sentence != "The config has 1 mistake: "+file+":1: nonsense: unknown key." {
-		t.Errorf("%q of %v", f.Sentence, err)
+	for _, c := range []struct{ file, text, want string }{
+		{file, "[nonsense]\nx = 1\n", file + ":1: nonsense: unknown key."},
+		{file, "[store]\nulr = \"memory\"\n", file + ":2: store.ulr: unknown key; did you mean url?"},
+		{"nowhere.toml", "", "nowhere.toml: no such file or directory."},
+	} {
+		if c.text != "" {
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := Open(t.Context(), Options{ConfigFlag: c.file, Getenv: func(string) string { return "" }})
+		f, wrong := Unopened(err, time.Now()).First()
+		if !wrong || f.Sentence != "The config has 1 mistake: "+c.want {
+			t.Errorf("%q of %v", f.Sentence, err)
+		}
 	}
 }
 

@@ -74,11 +74,15 @@ func sentence(s string) string {
 	if s == "" {
 		return s
 	}
-	s = strings.ToUpper(s[:1]) + s[1:]
-	if !strings.HasSuffix(s, ".") {
-		s += "."
+	return fullStop(strings.ToUpper(s[:1]) + s[1:])
+}
+
+// fullStop gives a text a full stop unless it has one, or asks.
+func fullStop(s string) string {
+	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") {
+		return s
 	}
-	return s
+	return s + "."
 }
 
 func namesOf(c config.Service) session.Names {

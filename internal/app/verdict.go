@@ -161,7 +161,7 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 	case errors.As(err, &mistakes):
 		var list []string
 		for _, m := range mistakes {
-			list = append(list, sentence(m.Error()))
+			list = append(list, fullStop(m.Error())) // it begins with a file name
 		}
 		f.Config = verdict.Known(verdict.Config{Mistakes: list}, "reading the config", now, readHolds)
 	case known.Kind == api.BadConfig:

@@ -141,8 +141,11 @@ func checkSession(r *root, ctx context.Context, timed bool, warn, crit time.Dura
 		})
 		if err != nil {
 			code, what = nagiosUnknown, asError(err).Public
-			if f, found := app.Unopened(err, time.Now()).First(); found && f.Part == verdict.PartStore {
-				code, what = nagiosCritical, f.Line()
+			if f, found := app.Unopened(err, time.Now()).First(); found {
+				what = f.Line()
+				if f.Part != verdict.PartConfig { // a mistake in the config says nothing about the session
+					code = nagiosCritical
+				}
 			}
 		}
 	}

@@ -88,6 +88,9 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	}
 	who := a.LocalActor("service")
 	if err := a.Audit.Start(ctx, who); err != nil {
+		if api.AsError(err).Rule == api.RuleAudit { // it says what is missing
+			return err
+		}
 		return &api.Error{Kind: api.Unavailable, Public: "The audit trail cannot be written. The server does not start " +
 			"without it.", Err: err}
 	}

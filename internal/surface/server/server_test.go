@@ -269,3 +269,33 @@ func TestNothingToServe(t *testing.T) {
 		}
 	}
 }
+
+// TestServeNeedsItsAuditKey: a host without the key of its trail starts no server, and the error names the command that
+// makes one.
+func TestServeNeedsItsAuditKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, state := filepath.Join(dir, "c.toml"), filepath.Join(dir, "state")
+	if err := os.WriteFile(path, []byte("[contexts.box]\nsandbox = true\n[serve]\nmetrics = \"127.0.0.1:0\"\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (code int, errs string) {
+		var b bytes.Buffer
+		code = cli.Run(t.Context(), cli.Env{Args: append(args, "--config", path, "--state", state),
+			In: strings.NewReader(""), Out: io.Discard, Err: &b, Getenv: func(string) string { return "" }})
+		return code, b.String()
+	}
+	if code, errs := run("session", "reset", "--yes"); code != 0 { // a record of the trail
+		t.Fatal(code, errs)
+	}
+	for _, name := range []string{"audit.key", "checkpoints"} {
+		if err := os.RemoveAll(filepath.Join(state, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, errs := run("serve", "--still"); code == 0 || !strings.Contains(errs, "This host has no audit key") ||
+		!strings.Contains(errs, "opdeck audit key --new") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
