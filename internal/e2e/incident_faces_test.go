@@ -51,7 +51,8 @@ func (f face) of(want verdict.Finding) bool {
 	case sessionStatus:
 		return slices.Contains(verdict.SessionParts(), want.Part)
 	case sessionCheck:
-		return want.Part == verdict.PartSession || want.Part == verdict.PartService || stops && want.Part == verdict.PartStore
+		return slices.Contains([]verdict.Part{verdict.PartConfig, verdict.PartService, verdict.PartSession}, want.Part) ||
+			stops && want.Part == verdict.PartStore
 	case failure:
 		return stops && slices.Contains([]verdict.Part{verdict.PartConfig, verdict.PartStore, verdict.PartService,
 			verdict.PartSession}, want.Part)
@@ -78,11 +79,15 @@ func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) string {
 	if !strings.Contains(line, want.Next.Line()) || !strings.Contains(line, "Who: "+string(want.Who)) {
 		s.t.Errorf("%s: no next step %q, %q in %s", check, want.Next.Line(), want.Who, line)
 	}
+	fails := said
+	if want.Part == verdict.PartConfig { // the error of a command is the mistake itself
+		_, fails, _ = strings.Cut(strings.TrimSuffix(said, "."), "mistake: ")
+	}
 	for f, read := range map[face]func() string{
-		sessionStatus: func() string { return s.statusSays(said) },
+		sessionStatus: func() string { return s.statusSays(fails) },
 		sessionCheck:  func() string { return has(s.run("session", "status", "--check"), said, want.Next.Line()) },
 		doctor:        func() string { return s.doctorSays(said, want) },
-		failure:       func() string { return s.errorSays(act, said) },
+		failure:       func() string { return s.errorSays(act, fails) },
 		healthz:       func() string { return s.healthzSays(want) },
 		metrics:       func() string { return s.metricsSay(want) },
 		plain:         func() string { return s.plainSays(said, want) },

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"time"
 
@@ -64,6 +65,22 @@ func (s *scene) issued(key *ecdsa.PrivateKey, v valid) tls.Certificate {
 	s.write("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
+
+// certificate gives every new connection another certificate, of the same key, and ends the old connections.
+func (s *scene) certificate(v valid) {
+	s.t.Helper()
+	key := s.up.tls.Load().Certificates[0].PrivateKey.(*ecdsa.PrivateKey)
+	old, err := os.ReadFile(s.file("ca.pem"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.up.tls.Store(&tls.Config{Certificates: []tls.Certificate{s.issued(key, v)}})
+	s.write("ca.pem", string(old)) // the authority is the same
+	s.up.CloseClientConnections()
+}
+
+// recertified gives back the first certificate.
+func (s *scene) recertified() { s.up.tls.Store(&tls.Config{Certificates: s.up.TLS.Certificates}) }
 
 // certified is an incident of a certificate.
 func certified(change func(v *valid)) incident {
@@ -189,6 +206,14 @@ func networkIncidents() map[string]incident {
 				}
 			}))
 		}, unproxied),
+		"live, then TLS expired": {live: true, prepare: func(s *scene) { s.secures(lasting()) }, begin: func(s *scene) {
+			s.certificate(valid{from: time.Now().Add(-9 * day), until: time.Now().Add(-2 * day)})
+		}, mend: (*scene).recertified},
+		"live, then TLS name": {live: true, prepare: func(s *scene) { s.secures(lasting()) }, begin: func(s *scene) {
+			v := lasting()
+			v.name = "old.example.com"
+			s.certificate(v)
+		}, mend: (*scene).recertified},
 		"certificate ends": certified(func(v *valid) { v.until = time.Now().Add(3 * day) }),
 	}
 }

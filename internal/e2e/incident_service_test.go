@@ -143,10 +143,14 @@ func serviceIncidents() map[string]incident {
 				good(w, r)
 			})
 		}},
-		"32 no lifetime":  answering(status(200, `{"ok":true}`, "Content-Type", "application/json")).mended(reset).ends(` It contains “ok” \(true or false\)\.`),
-		"33 clock behind": dated(time.Hour + 30*time.Second),
-		"34 clock ahead":  dated(-time.Hour - 30*time.Second),
-		"500 everywhere":  answering(status(500, "")),
+		"32 no lifetime":     answering(status(200, `{"ok":true}`, "Content-Type", "application/json")).mended(reset).ends(` It contains “ok” \(true or false\)\.`),
+		"33 clock behind":    dated(time.Hour + 30*time.Second),
+		"34 clock ahead":     dated(-time.Hour - 30*time.Second),
+		"500 everywhere":     answering(status(500, "")),
+		"live, then 500":     answering(status(500, "")).afterwards(),
+		"live, then 502":     answering(html(502)).afterwards(),
+		"live, then 504":     answering(status(504, "")).afterwards(),
+		"live, then garbage": answering(status(200, "garbage")).afterwards(),
 	}
 }
 

@@ -21,9 +21,10 @@ func TestIncidentsDocument(t *testing.T) {
 	const path = "../../../docs/incidents.md"
 	var b strings.Builder
 	b.WriteString("# Incidents\n\nWhat every surface says first, with since when, the next step and who can do it. " +
-		"`go test ./internal/domain/verdict -run\nIncidentsDocument -update` prints this page from the tests' incidents.\n\n" +
-		"| Incident | First sentence | Next step | Who |\n|---|---|---|---|\n")
-	all := verdicttest.Incidents()
+		"`go test ./internal/domain/verdict -run\nIncidentsDocument -update` prints this page from the tests' incidents.\n" +
+		"TestIncidentsOfTheProgram brings the built program into each that has ✓, and compares every surface.\n\n" +
+		"| Incident | First sentence | Next step | Who | Tried |\n|---|---|---|---|---|\n")
+	all, untried := verdicttest.Incidents(), verdicttest.Untried()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f, wrong := verdict.Conclude(all[name].Facts).First()
 		if !wrong {
@@ -36,7 +37,11 @@ func TestIncidentsDocument(t *testing.T) {
 		if f.Since.IsZero() || f.Since.After(verdicttest.Noon.Add(time.Minute)) {
 			t.Errorf("%s: since %s", name, f.Since)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, f.Sentence, next, f.Who)
+		tried := "✓"
+		if why, not := untried[name]; not {
+			tried = "no: " + why
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, f.Sentence, next, f.Who, tried)
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {

@@ -203,6 +203,16 @@ func Incidents() map[string]Incident {
 				verdict.Config{Mistakes: []string{"config.toml:3: unknown key."}})
 		}),
 			"The config has 1 mistake: config.toml:3: unknown key."},
+		"47 unknown key": {With(Live(), func(f *verdict.Facts) {
+			f.Config = Now(verdict.Config{Mistakes: []string{"config.toml:3: unknown key."}})
+		}), "The config has 1 mistake: config.toml:3: unknown key."},
+		"48 config that others may write": {With(Live(), func(f *verdict.Facts) {
+			f.Config = Now(verdict.Config{Mistakes: []string{"config.toml: others may write to it (mode 0666); chmod go-w."}})
+		}), "The config has 1 mistake: config.toml: others may write to it (mode 0666); chmod go-w."},
+		"51 password command fails": {With(Base(), func(f *verdict.Facts) {
+			f.Password = Now(verdict.Password{Source: "password_command",
+				Fault: "password_command ended with 3: the vault is sealed"})
+		}), "The password of the machine account is not available: password_command ended with 3: the vault is sealed."},
 		"49 password missing": {With(Base(), func(f *verdict.Facts) {
 			f.Password = Now(verdict.Password{Source: "password_env", Fault: "the variable OPDECK_PASSWORD is empty"})
 		}), "The password of the machine account is not available: the variable OPDECK_PASSWORD is empty."},
@@ -232,6 +242,16 @@ func Incidents() map[string]Incident {
 			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
 		"73 live, then 302": {Call(reach.Fault{Class: reach.Moved, Status: 302, Target: "https://sso.example.com/"}),
 			"stage.example.com redirects calls to https://sso.example.com/, and opdeck follows no redirects."},
+		"live, then 500": {Call(said(reach.Failed, 500, "")), "stage.example.com fails (500)."},
+		"live, then 502": {Call(said(reach.Gateway, 502, "")),
+			"A gateway in front of stage.example.com gets no answer from the service (502)."},
+		"live, then 504": {Call(said(reach.Gateway, 504, "")),
+			"A gateway in front of stage.example.com gets no answer from the service (504)."},
+		"live, then garbage": {Call(said(reach.Garbage, 200, "")), "The answers of stage.example.com are not JSON."},
+		"live, then TLS expired": {Call(reach.Fault{Class: reach.TLSExpired, Until: ended}),
+			"The certificate of stage.example.com expired on 2026-02-28 12:00 UTC."},
+		"live, then TLS name": {Call(reach.Fault{Class: reach.TLSName, Names: "old.example.com"}),
+			"The certificate of stage.example.com is for another name (old.example.com)."},
 		"75 live, then gone": {Call(said(reach.NoPort, 0, "")), "stage.example.com refuses connections."},
 		"80 different key_file": {With(Live(), func(f *verdict.Facts) { f.Session.Value.OtherKey = true }),
 			"Another host seals the shared tokens with a different key_file: each host ends the session of the others."},

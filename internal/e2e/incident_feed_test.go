@@ -1,0 +1,84 @@
+//go:build linux
+
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// receives makes the server of a scene receive webhooks on a port of its own.
+func (s *scene) receives() {
+	s.env = append(s.env, "HOOK="+hookSecret)
+	s.rest += "[webhooks]\nlisten = \"" + s.free() + "\"\nverify = \"header\"\nheader = \"X-Secret\"\nsecret_env = \"HOOK\"\n"
+}
+
+// free is an address that nothing listens on.
+func (s *scene) free() string {
+	s.t.Helper()
+	l, err := listenLocal()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// delivers sends webhooks to the server, signed with a secret.
+func (s *scene) delivers(n int, secret string) {
+	s.t.Helper()
+	_, rest, _ := strings.Cut(s.rest, `listen = "`)
+	addr, _, _ := strings.Cut(rest, `"`)
+	for range n {
+		body := fmt.Sprintf(`{"hook_id":%q,"hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`,
+			uuid.NewString(), uuid.NewString())
+		req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/hooks", strings.NewReader(body))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		req.Header.Set("X-Secret", secret)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+}
+
+// alters changes a file of the store behind the program's back.
+func (s *scene) alters(file string, statements ...string) {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+s.file("state/"+file)+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	for _, one := range statements {
+		if _, err := db.Exec(one); err != nil {
+			s.t.Fatal(one, err)
+		}
+	}
+}
+
+func feedIncidents() map[string]incident {
+	return map[string]incident{
+		"43 no webhooks": {live: true, prepare: (*scene).receives, begin: func(s *scene) {
+			s.delivers(20, hookSecret)
+			s.alters("opdeck-index.db", fmt.Sprintf("UPDATE hook SET received_us = %d + seq * 240000000, last_us = received_us",
+				time.Now().Add(-time.Hour-20*4*time.Minute).UnixMicro()))
+		}, mend: func(s *scene) { s.delivers(1, hookSecret) }},
+		"44 wrong secret": incident{live: true, prepare: (*scene).receives, begin: func(s *scene) {
+			s.delivers(3, "another-secret-another-secret-12")
+			s.until(soon, func() string { return "not all three are counted" }, func() bool {
+				return strings.Contains(s.run("check", "feed").out, "rejected 3")
+			})
+		}}.says("signed with another secret than [webhooks] secret_env",
+			`The secret in X-Secret does not match \[webhooks\]`),
+	}
+}

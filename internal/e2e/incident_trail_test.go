@@ -1,0 +1,71 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+)
+
+func trailIncidents() map[string]incident {
+	return map[string]incident{
+		"52 audit key": incident{live: true, begin: func(s *scene) {
+			s.stops()
+			for _, name := range []string{"audit.key", "checkpoints"} {
+				if err := os.RemoveAll(s.file("state/" + name)); err != nil {
+					s.t.Fatal(err)
+				}
+			}
+			s.serves()
+		}, mend: func(s *scene) {
+			s.does("audit", "key", "--new")
+			s.serves()
+		}}.unlike(healthz, "the server does not start"),
+		"53 audit bent": incident{live: true, begin: func(s *scene) {
+			s.alters("opdeck.db", "DROP TRIGGER audit_no_update", "UPDATE audit SET actor = 'nobody' WHERE seq = 1")
+			s.run("audit", "verify")
+		}}.says("record 12 was changed.",
+			`NOT intact: the column actor differs from record 1: [^.]*\.`),
+		"writes in doubt": {live: true, begin: func(s *scene) {
+			s.recorded()
+		}},
+		"replacement interrupted": {live: true, begin: func(s *scene) {
+			at := time.Now().Add(-time.Hour).UTC()
+			body := fmt.Sprintf(`{"id":"0123456789abcdef","opid":"o1","cuid":"c1","old_guid":"d1","old_name":"a.pdf",`+
+				`"file_name":"b.pdf","digest":"00","step":"removed","owner":"ana","created":%q,"updated":%q}`,
+				at.Format(time.RFC3339Nano), at.Format(time.RFC3339Nano))
+			s.alters("opdeck.db", fmt.Sprintf("INSERT INTO job (id, kind, context, step, body, owner, created_us, updated_us) "+
+				"SELECT '0123456789abcdef', 'replace_document', scope, 'removed', '%s', 'ana', %d, %d FROM answer LIMIT 1",
+				body, at.UnixMicro(), at.UnixMicro()))
+		}},
+	}
+}
+
+// does runs a command that a next step names.
+func (s *scene) does(args ...string) {
+	s.t.Helper()
+	if got := s.run(args...); got.code != 0 {
+		s.t.Errorf("%v: %s", args, got.err)
+	}
+}
+
+// recorded sends a write whose answer never comes.
+func (s *scene) recorded() {
+	s.t.Helper()
+	s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v2/hook/get":
+			writeJSON(w, map[string]any{"enabled": true, "hookUrl": "https://old.example/", "jwtSecret": hookSecret,
+				"hookCustomer": true, "hookOperation": true, "hookDepositAccount": true, "hookCounterparty": true})
+		case "/v2/hook/set":
+			panic(http.ErrAbortHandler)
+		default:
+			good(w, r)
+		}
+	})
+	if got := s.run("hook", "set", "--url", "https://new.example.com/hooks", "--yes"); got.code != 7 {
+		s.t.Errorf("the write ends with %d: %s%s", got.code, got.out, got.err)
+	}
+}
