@@ -85,6 +85,7 @@ type Column struct {
 	Least        int    // the least width that a person may set
 	CutMiddle    bool   // cut in the middle, both ends kept
 	ID           bool   // an identifier: whole or in its short form; the field of Kind ID always is
+	Whole        bool   // never cut where a command prints it: a time
 	Signed       bool   // a sign begins each cell; the field of a status always is
 	Dim          bool   // secondary; a Count, Flag or ID always is
 	Age          bool   // for a Time: as an age

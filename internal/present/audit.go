@@ -103,7 +103,7 @@ var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
 
 // recordColumn is a column with a text of a record without its quoting.
 func recordColumn(name string, text func(audit.Entry) string) Column[audit.Entry] {
-	return textColumn(name, field.Column{}, func(e audit.Entry) string { return AuditText(text(e), 300) })
+	return textColumn(name, field.Column{HidePriority: 2}, func(e audit.Entry) string { return AuditText(text(e), 300) })
 }
 
 // auditWhat is the part of a record that has no column.
@@ -125,9 +125,10 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 	if seconds {
 		width, shows = 19, format.Second
 	}
-	at := column("at", field.Column{Title: "time", Min: width, HidePriority: 1}, func(o Options, e audit.Entry) Cell {
-		return Cell{Text: shows(e.At, o.Zone), Tone: Dim}
-	})
+	at := column("at", field.Column{Title: "time", Min: width, HidePriority: 1, Whole: true},
+		func(o Options, e audit.Entry) Cell {
+			return Cell{Text: shows(e.At, o.Zone), Tone: Dim}
+		})
 	at.Exact = func(e audit.Entry) string { return e.At.UTC().Format(exactMillis) }
 	event := textColumn("event", field.Column{Min: 15, Max: 28, Flex: 1}, AuditEvent)
 	event.Exact = func(e audit.Entry) string { return AuditText(e.Event, 300) }

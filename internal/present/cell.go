@@ -67,6 +67,7 @@ func numberColumn[T any](name string, c field.Column, n func(T) int64) Column[T]
 
 // timeColumn is a column of moments; programs read them in UTC as layout says.
 func timeColumn[T any](name string, c field.Column, layout string, at func(T) time.Time) Column[T] {
+	c.Whole = true
 	return exactly(column(name, c, func(o Options, r T) Cell { return Cell{Text: o.minute(at(r)), Tone: Dim} }),
 		func(r T) string {
 			if at(r).IsZero() {

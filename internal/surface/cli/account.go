@@ -11,7 +11,6 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
 )
@@ -46,6 +45,6 @@ func accountGetCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.card(acc, card(present.Account(present.Options{Masked: mask.Needed(ctx)}, acc)))
+		return out.card(acc, card(present.Account(r.options(ctx, a), acc)))
 	})
 }

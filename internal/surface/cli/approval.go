@@ -68,7 +68,7 @@ func approvalListCommand(r *root) *cobra.Command {
 			return err
 		}
 		items := requestsOf(list)
-		return out.print(items, items, listed(present.Options{Now: a.Now()}, present.RequestListed, list).
+		return out.print(items, items, listed(r.options(ctx, a), present.RequestListed, list).
 			none("No requests. A write creates one where the context has approval = \"second_person\"."))
 	})
 	cmd.Flags().StringSliceVar(&status, "status", nil, "only these: open, approved, denied, lapsed, spent, void")
@@ -82,7 +82,7 @@ func approvalShowCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := out.card(requestOf(q), card(present.Request(present.Options{Now: a.Now()}, q))); err != nil ||
+		if err := out.card(requestOf(q), card(present.Request(r.options(ctx, a), q))); err != nil ||
 			r.output != "table" ||
 			q.State != approval.Open {
 			return err

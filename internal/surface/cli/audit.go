@@ -67,11 +67,11 @@ func auditListCommand(r *root) *cobra.Command {
 			defer r.say("For older records: --before %d", found.Next)
 		}
 		// over SSH paths on the host are not shown
-		archived := present.AuditArchived(present.Options{}, found.Archived, r.env.App == nil)
+		archived := present.AuditArchived(r.options(ctx, a), found.Archived, r.env.App == nil)
 		if archived != "" && r.output == "table" {
 			defer r.say("%s", archived)
 		}
-		return out.print(recordsJSON{items, found.Next}, items, listed(present.Options{}, present.AuditListed,
+		return out.print(recordsJSON{items, found.Next}, items, listed(r.options(ctx, a), present.AuditListed,
 			found.Entries))
 	})
 	f := cmd.Flags()

@@ -36,7 +36,7 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 			evidence.Note(ctx, row.Why())
 			open = open || row.State != followup.NotSeen
 		}
-		err = out.print(list, list, listed(present.Options{}, present.UnsettledListed, pending).
+		err = out.print(list, list, listed(r.options(ctx, a), present.UnsettledListed, pending).
 			none("No unsettled writes."))
 		if err == nil && len(list) > 0 && r.output == "table" {
 			r.say("Where no read can prove the outcome: check the object, then run opdeck audit settle REF --note \"what you " +

@@ -155,7 +155,7 @@ func complianceJourneyCommand(r *root) *cobra.Command {
 		for _, p := range present.JourneyProblems(j) {
 			r.say("%s", p.Text)
 		}
-		err = out.print(j, j.Steps, listed(present.Options{}, present.JourneyColumns, present.JourneySteps(j)))
+		err = out.print(j, j.Steps, listed(r.options(ctx, a), present.JourneyColumns, present.JourneySteps(j)))
 		if err == nil && r.output == "table" {
 			r.say("Next: %s", j.Next.Sentence(commandOf))
 		}

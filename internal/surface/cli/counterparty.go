@@ -9,7 +9,6 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
 )
@@ -36,6 +35,6 @@ func counterpartyGetCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.card(p, card(present.Counterparty(present.Options{Masked: mask.Needed(ctx)}, p)))
+		return out.card(p, card(present.Counterparty(r.options(ctx, a), p)))
 	})
 }

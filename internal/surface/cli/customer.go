@@ -69,8 +69,9 @@ func customerListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := fieldTable(field.Customers, found.Items, "cuid", "name", "type", "status", "created")
-		t.head, t.times[len(t.head)] = append(t.head, "BEGUN"), true
+		t := fieldTable(r.options(ctx, a), field.Customers, found.Items, "cuid", "name", "type", "status", "created")
+		t.times[len(t.head)] = listTime(r.options(ctx, a), field.Column{})
+		t.head = append(t.head, "BEGUN")
 		for i, c := range found.Items {
 			rec, begun := begun[string(c.CUID)]
 			at := ""
@@ -103,7 +104,8 @@ func listsPage[Q, T any](r *root, call endpoint.Endpoint[Q, api.Page[T]], c *fie
 			return err
 		}
 		sayPage(r, p)
-		return out.print(pageJSON[T]{p.Items, p.Page, p.Total}, p.Items, fieldTable(c, p.Items, columns...))
+		return out.print(pageJSON[T]{p.Items, p.Page, p.Total}, p.Items, fieldTable(r.options(ctx, a), c, p.Items,
+			columns...))
 	})
 }
 
@@ -153,7 +155,7 @@ func customerGetCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.card(c, card(present.Customer(present.Options{Masked: mask.Needed(ctx)}, c)))
+		return out.card(c, card(present.Customer(r.options(ctx, a), c)))
 	})
 }
 
@@ -182,8 +184,8 @@ func customerFilesCommand(r *root) *cobra.Command {
 		for i, f := range p.Items {
 			items[i] = asSent(f.Raw, f)
 		}
-		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, fieldTable(field.Files, p.Items, "id", "name",
-			"type", "media", "size", "lock", "created", "state", "description"))
+		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, fieldTable(r.options(ctx, a), field.Files, p.Items,
+			"id", "name", "type", "media", "size", "lock", "created", "state", "description"))
 	})
 	cmd.Flags().IntVar(&page, "page", 0, "page number; the first page is 0")
 	return cmd

@@ -48,12 +48,13 @@ func documentListCommand(r *root) *cobra.Command {
 			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows the raw answer.",
 				format.Plural(n, "document", "documents"), args[0])
 		}
-		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents, documentTable(op.Documents).none(none))
+		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents,
+			documentTable(r.options(ctx, a), op.Documents).none(none))
 	})
 }
 
-func documentTable(docs []api.Document) *table {
-	return fieldTable(field.Documents, docs, "id", "name", "type", "media", "size", "locked", "created", "description")
+func documentTable(o present.Options, docs []api.Document) *table {
+	return fieldTable(o, field.Documents, docs, "id", "name", "type", "media", "size", "locked", "created", "description")
 }
 
 func documentRemoveCommand(r *root) *cobra.Command {
@@ -99,7 +100,7 @@ func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) e
 		return out.json(changedJSON{Item: &op})
 	}
 	r.say("%s", sentence)
-	return documentTable(op.Documents).write(r.env.Out)
+	return r.table(r.env.Out, documentTable(present.Options{Zone: r.zone}, op.Documents))
 }
 
 func documentRestoreCommand(r *root) *cobra.Command {
@@ -320,7 +321,8 @@ func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 	if err != nil {
 		return err
 	}
-	err = out.print(jobs, jobs, listed(present.Options{}, present.JobColumns, jobs).none("No unfinished replacements."))
+	err = out.print(jobs, jobs, listed(out.r.options(ctx, a), present.JobColumns,
+		jobs).none("No unfinished replacements."))
 	if err == nil && len(jobs) > 0 && out.r.output == "table" {
 		out.r.say("Continue one with opdeck document resume JOB.")
 	}

@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
 
@@ -56,7 +57,7 @@ func eventListCommand(r *root) *cobra.Command {
 		for i, e := range events {
 			all[i] = present.EventOf(e)
 		}
-		return out.print(items, items, listed(present.Options{}, present.EventListed(whose), all).none("No such events. "+
+		return out.print(items, items, listed(r.options(ctx, a), present.EventListed(whose), all).none("No such events. "+
 			"To receive webhooks, run opdeck event listen, or opdeck serve with [webhooks] listen."))
 	})
 	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
@@ -184,7 +185,7 @@ func eventShowCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o := present.Options{Now: a.Now(), Masked: mask.Needed(ctx)}
+		o := r.options(ctx, a)
 		e := jsonOf(s, whose, true)
 		for _, t := range tries {
 			e.Attempts = append(e.Attempts, attemptOf(t))
@@ -219,12 +220,13 @@ func (r *root) printBody(b []byte) error {
 	return err
 }
 
-func attemptLine(a receiver.Attempt) string {
+func attemptLine(r *root, a receiver.Attempt) string {
 	result := strconv.Itoa(a.Status)
 	if a.Error != "" {
 		result = a.Error
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", moment(a.At), a.Target, result, a.Latency.Round(time.Millisecond)))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", format.Time(a.At, r.zone), a.Target, result,
+		a.Latency.Round(time.Millisecond)))
 }
 
 // sentJSON is the result of a body passed to the receiver.
@@ -317,7 +319,7 @@ func eventCodesCommand(r *root) *cobra.Command {
 				}
 				codes = append(codes, code)
 			}
-			return out.print(codes, codes, listed(present.Options{}, present.MeaningColumns, known).
+			return out.print(codes, codes, listed(r.options(ctx, a), present.MeaningColumns, known).
 				none("No codes learned yet: opdeck needs a webhook and a read of the same operation."))
 		})
 }

@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
 
@@ -80,7 +81,7 @@ func listenForEvents(r *root, ctx context.Context, a *app.App, out one[eventJSON
 func follow(ctx context.Context, whose string, f *receiver.Follower, choose func(receiver.Stored) bool,
 	out one[eventJSON]) error {
 	return f.Each(ctx, choose, func(s receiver.Stored) error {
-		line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", s.ReceivedAt.UTC().Format("15:04:05"), s.Type, s.Status,
+		line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", format.Clock(s.ReceivedAt, out.r.zone), s.Type, s.Status,
 			s.ObjectID.Line(64), s.Key, present.SetAside(s))
 		return out.each(jsonOf(s, whose, true), strings.TrimRight(line, " "))
 	})
@@ -218,7 +219,7 @@ func eventForwardCommand(r *root) *cobra.Command {
 		var failed error
 		err = fw.Run(whole, follower, match, func(s receiver.Stored, try receiver.Attempt) {
 			if failed = out.each(forwardedJSON{jsonOf(mask.For(ctx, s), a.Context.Name, false), attemptOf(try)},
-				s.Key+"  "+attemptLine(try)); failed != nil {
+				s.Key+"  "+attemptLine(r, try)); failed != nil {
 				cancel()
 			}
 		})

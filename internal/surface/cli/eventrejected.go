@@ -66,7 +66,7 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 		r.say("%s rejected so far: %s. The last %d are kept.", format.Plural(int(n), "delivery", "deliveries"),
 			strings.Join(by, ", "), receiver.MaxRejected)
 	}
-	return out.print(items, items, listed(present.Options{}, present.RejectedColumns(a.Context.Name), list).
+	return out.print(items, items, listed(r.options(ctx, a), present.RejectedColumns(a.Context.Name), list).
 		none("No rejected deliveries."))
 }
 
@@ -77,7 +77,7 @@ func rejectedCard(r *root, ctx context.Context, a *app.App, id int64, out one[re
 		return inboxError(err)
 	}
 	head := present.Section{Facts: []present.Fact{{Label: "context", Value: a.Context.Name},
-		{Label: "delivery", Value: present.RejectedAt(present.Options{}, x)}}}
+		{Label: "delivery", Value: present.RejectedAt(r.options(ctx, a), x)}}}
 	t := card([]present.Section{head, {Facts: present.Rejected(x)}})
 	if err := out.card(rejectedOf(x, a.Context.Name, true), t); err != nil || r.output != "table" {
 		return err

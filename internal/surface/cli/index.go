@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 )
 
 var indexCommands = commands{
@@ -29,16 +30,15 @@ func printIndex(ctx context.Context, a *app.App, out one[app.IndexStatus]) error
 	if err != nil {
 		return err
 	}
-	return out.card(s, indexCard(s, a.Now()))
+	return out.card(s, indexCard(out.r.options(ctx, a), s))
 }
 
-func indexCard(s app.IndexStatus, now time.Time) *table {
+func indexCard(o present.Options, s app.IndexStatus) *table {
 	aged := func(t time.Time) string {
 		if t.IsZero() {
 			return "not known"
 		}
-		ago, _ := format.Ago(t, now)
-		return moment(t) + ", " + ago
+		return format.TimeAgo(t, o.Now, o.Zone)
 	}
 	t := newCard()
 	if !s.Enabled {
@@ -141,6 +141,7 @@ func indexVerifyCommand(r *root) *cobra.Command {
 				return err
 			}
 			t := tabled("DIFFERENCE|OPERATION")
+			t.key = 1
 			for _, d := range []struct {
 				what string
 				ids  *[]string

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -55,8 +56,9 @@ func noteListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.print(list, list, listed(present.Options{Now: a.Now(), Zone: time.UTC}, present.NoteListed, list).
-			none("No notes."))
+		o := r.options(ctx, a)
+		o.Zone = cmp.Or(o.Zone, time.UTC)
+		return out.print(list, list, listed(o, present.NoteListed, list).none("No notes."))
 	})
 	cmd.Flags().StringVar(&text, "text", "", "only notes that contain this, in any case")
 	return cmd

@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/notify"
+	"opdeck/internal/format"
 )
 
 var notifyCommands = commands{act.NotifyList: notifyListCommand, act.NotifyTest: notifyTestCommand,
@@ -84,11 +85,11 @@ func notifyListCommand(r *root) *cobra.Command {
 				on = "not in the config"
 			}
 			if x.SilencedUntil != nil {
-				until = moment(*x.SilencedUntil)
+				until = format.Time(*x.SilencedUntil, r.zone)
 			}
 			t.add(x.Name, on, x.To, x.Sent, x.Waiting, x.Failed, x.Silenced, until, x.SilencedBy)
 			if len(x.Newest) > 0 {
-				notes = append(notes, noticeLine(x.Newest[0]))
+				notes = append(notes, noticeLine(r, x.Newest[0]))
 			}
 		}
 		if err := out.print(items, items, t); err != nil || r.output != "table" {
@@ -102,8 +103,8 @@ func notifyListCommand(r *root) *cobra.Command {
 }
 
 // noticeLine is a notice in a sentence.
-func noticeLine(n noticeJSON) string {
-	out := n.Notice.Name + ", " + n.Notice.At.UTC().Format(tableTime) + " UTC, " + string(n.Notice.Kind) + ", " +
+func noticeLine(r *root, n noticeJSON) string {
+	out := n.Notice.Name + ", " + format.Time(n.Notice.At, r.zone) + ", " + string(n.Notice.Kind) + ", " +
 		string(n.Phase) + ": " + n.Notice.Sentence
 	if n.Error != "" {
 		out += " Last attempt: " + n.Error + "."
@@ -152,7 +153,7 @@ func notifySilenceCommand(r *root) *cobra.Command {
 			return out.report(silenceJSON{Name: args[0], By: s.By}, "Notices of %s are sent.", args[0])
 		}
 		return out.report(silenceJSON{args[0], moments(s.Until), s.By}, "Notices of %s are not sent until %s.", args[0],
-			moment(s.Until))
+			format.Time(s.Until, r.zone))
 	})
 	cmd.Flags().StringVar(&until, "until", "", "end of the silence: a time, a duration, or now")
 	return cmd

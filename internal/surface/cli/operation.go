@@ -14,7 +14,6 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
@@ -48,7 +47,7 @@ func operationGetCommand(r *root) *cobra.Command {
 				return err
 			}
 			a.Hooks().Learn(ctx, op, sent)
-			return out.card(answerJSON{Item: &op}, operationCard(op, a.Client.Phase(op), mask.Needed(ctx)))
+			return out.card(answerJSON{Item: &op}, operationCard(r.options(ctx, a), op, a.Client.Phase(op)))
 		}
 		return getMany(r, ctx, a, args, out)
 	})
@@ -64,7 +63,7 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 		}
 		switch e := api.AsError(err); {
 		case err == nil && r.output == "table":
-			return operationCard(op, a.Client.Phase(op), mask.Needed(ctx)).write(r.env.Out)
+			return r.table(r.env.Out, operationCard(r.options(ctx, a), op, a.Client.Phase(op)))
 		case err == nil:
 			return out.line(answerJSON{Item: &op})
 		case r.output == "table":
@@ -103,18 +102,22 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 }
 
 // operationCard is a whole operation with exact values.
-func operationCard(op api.Operation, phase api.Phase, masked bool) *table {
-	return card(present.Operation(present.Options{Masked: masked}, op, phase))
+func operationCard(o present.Options, op api.Operation, phase api.Phase) *table {
+	return card(present.Operation(o, op, phase))
 }
 
 // fieldTable is a table of records with these fields of their catalogue.
-func fieldTable[T any](c *field.Catalogue[T], records []T, names ...string) *table {
+func fieldTable[T any](o present.Options, c *field.Catalogue[T], records []T, names ...string) *table {
 	t := tabled("")
 	t.head, t.rows = nil, make([][]string, len(records))
+	t.key = max(slices.IndexFunc(names, func(name string) bool { return c.Get(name).Kind == field.ID }), 0)
 	for i, name := range names {
 		f := c.Get(name)
 		t.head = append(t.head, strings.ToUpper(name))
-		t.right[i], t.times[i] = f.Kind == field.Money || f.Kind == field.Count, f.Kind == field.Time
+		t.right[i], t.columns[i] = f.Kind == field.Money || f.Kind == field.Count, present.ColumnOf(f).Column
+		if f.Kind == field.Time {
+			t.times[i] = listTime(o, f.Column)
+		}
 		for k, record := range records {
 			t.rows[k] = append(t.rows[k], present.Exact(f, record, 64))
 		}
@@ -149,7 +152,7 @@ func operationTreeCommand(r *root) *cobra.Command {
 		for _, c := range tree.Children {
 			all, levels = append(all, c.Operation), append(levels, strconv.Itoa(c.Depth))
 		}
-		t := operationTable(all)
+		t := operationTable(r.options(ctx, a), all)
 		t.head = append(t.head, "LEVEL")
 		for i := range t.rows {
 			t.rows[i] = append(t.rows[i], levels[i])
@@ -158,7 +161,7 @@ func operationTreeCommand(r *root) *cobra.Command {
 	})
 }
 
-func operationTable(ops []api.Operation) *table {
-	return fieldTable(field.Operations, ops, "id", "status", "type", "payment", "amount", "customer", "destination",
+func operationTable(o present.Options, ops []api.Operation) *table {
+	return fieldTable(o, field.Operations, ops, "id", "status", "type", "payment", "amount", "customer", "destination",
 		"updated")
 }

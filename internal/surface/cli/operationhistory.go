@@ -10,7 +10,6 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/present"
 )
 
@@ -66,7 +65,7 @@ func operationHistoryCommand(r *root) *cobra.Command {
 				r.say("It could not be read: %s The rest comes from webhooks.", asError(unread).Public)
 			}
 			columns := present.Named(present.MomentColumns(allValues), "at", "what", "from", "status", "changes")
-			return out.print(line, line, listed(present.Options{Masked: mask.Needed(ctx)}, columns, all))
+			return out.print(line, line, listed(r.options(ctx, a), columns, all))
 		})
 }
 

@@ -123,7 +123,7 @@ func operationListCommand(r *root) *cobra.Command {
 		if r.output == "table" {
 			as := "age not known"
 			if l.AsOf != nil {
-				as = "as of " + moment(*l.AsOf)
+				as = "as of " + format.Time(*l.AsOf, r.zone)
 			}
 			of := "total not known"
 			if l.Total != nil {
@@ -131,7 +131,7 @@ func operationListCommand(r *root) *cobra.Command {
 			}
 			defer r.say("%s %s, from the %s, %s", format.Plural(len(l.Items), "operation", "operations"), of, l.Source, as)
 		}
-		return out.print(l, l.Items, operationTable(l.Items))
+		return out.print(l, l.Items, operationTable(r.options(ctx, a), l.Items))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
@@ -87,7 +88,9 @@ func byNames() []string {
 }
 
 func totalsTable(l totalsJSON) *table {
-	t := tabled(strings.ToUpper(strings.Join(index.TotalsHead(l.By), "|")))
+	head := index.TotalsHead(l.By)
+	t := tabled(strings.ToUpper(strings.Join(head, "|")))
+	t.columns[len(head)-2] = field.Column{HidePriority: 1} // the count of unusable amounts, before any other
 	for _, line := range l.Items {
 		cells := line.Cells()
 		row := make([]any, len(cells))

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/format/csvcell"
 	"opdeck/internal/present"
-	"opdeck/ui/draw"
 )
 
 func safeText(s string) string {
@@ -70,17 +70,21 @@ const tableTime = "2006-01-02 15:04:05"
 
 // table is a list for people, or CSV for programs.
 type table struct {
-	head  []string
-	right map[int]bool // columns of numbers
-	times map[int]bool // columns of times as received: people see them to the second, in UTC
-	rows  [][]string
-	exact [][]string // the rows for programs; nil: the same
-	empty string     // printed if there are no rows
+	head    []string
+	right   map[int]bool                   // columns of numbers
+	times   map[int]func(time.Time) string // columns of times as received, and how people see them
+	columns map[int]field.Column           // widths where a terminal has little room
+	key     int                            // the column that tells rows apart: whole in every terminal
+	record  bool                           // one record: values continue on more lines
+	rows    [][]string
+	exact   [][]string // the rows for programs; nil: the same
+	empty   string     // printed if there are no rows
 }
 
 // tabled is a table with these headings, separated by |.
 func tabled(head string) *table {
-	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]bool{}, empty: "Nothing to list."}
+	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]func(time.Time) string{},
+		columns: map[int]field.Column{}, empty: "Nothing to list."}
 }
 
 // textSign is the character of a sign in the text of a command.
@@ -90,7 +94,11 @@ func textSign(s present.Sign) string {
 }
 
 // newCard is a table about one record.
-func newCard() *table { return tabled("FIELD|VALUE") }
+func newCard() *table {
+	t := tabled("FIELD|VALUE")
+	t.record = true
+	return t
+}
 
 // card is a table of all facts of a record.
 func card(sections []present.Section) *table {
@@ -109,8 +117,9 @@ func listed[T any](o present.Options, columns []present.Column[T], items []T) *t
 	t.head, t.exact = nil, [][]string{}
 	for i, c := range columns {
 		t.head = append(t.head, strings.ToUpper(c.Name))
-		t.right[i] = c.Align != present.Left
+		t.right[i], t.columns[i] = c.Align != present.Left, c.Column
 	}
+	t.key = max(slices.IndexFunc(columns, func(c present.Column[T]) bool { return c.ID }), 0)
 	for _, item := range items {
 		row, exact := make([]string, len(columns)), make([]string, len(columns))
 		for i, c := range columns {
@@ -168,44 +177,6 @@ func (t *table) fact(label string, value any) {
 func (t *table) none(sentence string) *table {
 	t.empty = sentence
 	return t
-}
-
-// write prints aligned columns without padding after the last. Cells must be safe.
-func (t *table) write(w io.Writer) error {
-	all := [][]string{t.head}
-	for _, row := range t.rows {
-		row = slices.Clone(row)
-		for i := range t.times {
-			if at, err := time.Parse(time.RFC3339Nano, row[i]); err == nil {
-				row[i] = at.UTC().Format(tableTime)
-			}
-		}
-		all = append(all, row)
-	}
-	width := make([]int, len(t.head))
-	for _, row := range all {
-		for i, c := range row {
-			width[i] = max(width[i], draw.Width(c))
-		}
-	}
-	var b strings.Builder
-	for _, row := range all {
-		for i, c := range row {
-			switch {
-			case t.right[i]:
-				c = draw.PadLeft(c, width[i])
-			case i < len(row)-1:
-				c = draw.Pad(c, width[i])
-			}
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(c)
-		}
-		b.WriteString("\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // csv prints the rows for a spreadsheet: no text is a formula, and numbers stay numbers.

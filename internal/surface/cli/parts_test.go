@@ -63,7 +63,7 @@ func TestTableIsAligned(t *testing.T) {
 	tab.add("漢字", "1", "x")
 	tab.add("a", "100", "")
 	var b strings.Builder
-	if err := tab.write(&b); err != nil {
+	if _, err := tab.write(&b, 0); err != nil {
 		t.Fatal(err)
 	}
 	if want := "NAME    N  LAST\n漢字    1  x\na     100  \n"; b.String() != want {

@@ -115,7 +115,7 @@ func (o one[T]) card(v T, c *table) error {
 	if o.r.output != "table" {
 		return o.json(v)
 	}
-	return c.write(o.out())
+	return o.r.table(o.out(), c)
 }
 
 // report prints v as JSON for programs, and a sentence for people.
@@ -167,7 +167,7 @@ func (o many[W, T]) print(whole W, items []T, t *table) error {
 		r.say("%s", t.empty)
 		return nil
 	}
-	return t.write(r.env.Out)
+	return r.table(r.env.Out, t)
 }
 
 // outputs are the values of --output.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -178,6 +179,8 @@ type root struct {
 	row      *act.Act // of the running command
 	args     []string // its arguments
 	real     bool     // the context is a production one
+
+	zone *time.Location // of times that a person reads at a terminal; nil: the output is no terminal
 
 	printed map[*cobra.Command][]printed // the JSON that commands print
 	dry     one[dryJSON]
@@ -350,7 +353,7 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	if who.Name == "" {
 		who = a.LocalActor(via)
 	}
-	r.real = a.Context.Kind == config.Production
+	r.real, r.zone = a.Context.Kind == config.Production, r.zoneOf(a)
 	ctx = api.WithTrail(api.WithActor(ctx, who), a.Audit)
 	if err := r.refused(ctx, a); err != nil {
 		return err

@@ -78,7 +78,7 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 			args = args[1:]
 		}
 		env := Env{Args: args, In: c.In, Out: c.Out, Err: c.Err, Getenv: a.SecretEnv(getenv, nil), App: a,
-			OutTTY: c.Terminal, Actor: api.ActorOf(ctx), Version: version, Build: build}
+			OutTTY: c.Terminal, OutWidth: c.Width, Actor: api.ActorOf(ctx), Version: version, Build: build}
 		r := &root{env: env, output: wanted(args)}
 		if env.Actor.Name == "" { // else it would be the local user
 			r.printError(&api.Error{Kind: api.Refused, Rule: api.RuleRole, Public: "You are not logged in as a person."})

@@ -48,7 +48,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		if s.State == string(session.None) && s.Warning == "" && r.output == "table" {
 			defer r.say("The next call logs in, or run opdeck session login.")
 		}
-		return out.card(s.JSON(), card(present.Session(present.Options{Now: s.AsOf}, s, v)))
+		return out.card(s.JSON(), card(present.Session(present.Options{Now: s.AsOf, Zone: r.zone}, s, v)))
 	})
 	show := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -103,7 +103,7 @@ func watchSession(r *root, ctx context.Context, a *app.App, out one[session.Stat
 			s.Warning = warningOf(app.Verdict(ctx, a))
 		}
 		s.Borrowers, _ = a.SharedSession().Borrowers(ctx) // the status reports an unavailable store
-		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", s.AsOf.UTC().Format("15:04:05"), s.State,
+		line := fmt.Sprintf("%s  %-8s  generation %d, access %ds, refresh %ds, %s", format.Clock(s.AsOf, r.zone), s.State,
 			s.Generation,
 			seconds(s.Access.Remaining), seconds(s.Refresh.Remaining), format.Plural(s.Instances, "instance", "instances"))
 		if s.Warning != "" {
@@ -260,7 +260,7 @@ func limitsCommand(r *root) *cobra.Command {
 			return err
 		}
 		budgets := present.Budgets(use, 0)
-		err = out.print(use, use, listed(present.Options{}, present.BudgetColumns, budgets))
+		err = out.print(use, use, listed(r.options(ctx, a), present.BudgetColumns, budgets))
 		if err != nil || r.output != "table" {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
 )
@@ -35,7 +34,7 @@ func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[ap
 			return err
 		}
 		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items,
-			tariffTable(p.Items, mask.Needed(ctx), columns...))
+			tariffTable(r.options(ctx, a), p.Items, columns...))
 	})
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
@@ -45,13 +44,16 @@ func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[ap
 }
 
 // tariffTable has columns of the catalogue, and one for each member without a Go field, under the service's name.
-func tariffTable(items []api.Tariff, masked bool, columns ...string) *table {
-	t := fieldTable(field.Tariffs, items, columns...)
-	for _, m := range present.Members(present.Options{Masked: masked}, items) {
-		t.times[len(t.head)] = m.Moment
+func tariffTable(o present.Options, items []api.Tariff, columns ...string) *table {
+	t := fieldTable(o, field.Tariffs, items, columns...)
+	received := present.Options{Masked: o.Masked} // times as they came: programs get those
+	for _, m := range present.Members(received, items) {
+		if m.Moment {
+			t.times[len(t.head)] = listTime(o, field.Column{})
+		}
 		t.head = append(t.head, oneLine(m.Name))
 		for i, it := range items {
-			t.rows[i] = append(t.rows[i], m.Cell(present.Options{Masked: masked}, it).Text)
+			t.rows[i] = append(t.rows[i], m.Cell(received, it).Text)
 		}
 	}
 	return t

@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/holdings"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/internal/surface/sshserver"
 )
@@ -46,7 +47,7 @@ func whoCommand(r *root) *cobra.Command {
 			for _, e := range p.Acts {
 				v.Acts = append(v.Acts, recordOf(e))
 			}
-			if err := out.text(v, whoText(p)); err != nil {
+			if err := out.text(v, whoText(r.options(ctx, a), p)); err != nil {
 				return err
 			}
 			if len(p.Unread) > 0 {
@@ -88,9 +89,8 @@ func addSSHKeys(p *holdings.Person, a *app.App, now time.Time) {
 	}
 }
 
-func whoText(p holdings.Person) string {
+func whoText(o present.Options, p holdings.Person) string {
 	var b strings.Builder
-	o := present.Options{}
 	fmt.Fprintf(&b, "%s holds:\n", oneLine(p.Name))
 	if len(p.Holdings) == 0 {
 		b.WriteString("  nothing that opdeck can see\n")
@@ -105,7 +105,7 @@ func whoText(p holdings.Person) string {
 	if len(p.Acts) > 0 {
 		b.WriteString("\nLast records:\n")
 		for _, e := range p.Acts {
-			fmt.Fprintf(&b, "  %s  %s  %s  %s\n", moment(e.At), present.AuditEvent(e), present.AuditObject(e),
+			fmt.Fprintf(&b, "  %s  %s  %s  %s\n", format.Time(e.At, o.Zone), present.AuditEvent(e), present.AuditObject(e),
 				present.AuditOutcome(e).Word)
 		}
 	}

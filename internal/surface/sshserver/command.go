@@ -15,6 +15,7 @@ func (r *run) runCommand() int {
 	errs := io.Writer(&stallWriter{w: x.ch.Stderr(), limit: x.srv.opt.Limits.Stall, stalled: func() { _ = x.c.Close() }})
 	c := Command{In: x.ch, Out: r.out, Err: errs, Terminal: x.pty}
 	if x.pty { // the client's terminal is raw
+		c.Width, _ = x.size.get()
 		c.In, c.Out, c.Err = newLineInput(x.ch, r.cancel), &crlf{w: r.out}, &crlf{w: errs}
 	}
 	var err error

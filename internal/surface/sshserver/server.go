@@ -46,6 +46,7 @@ type Command struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Terminal bool // Out is a terminal: the person requested one (ssh -t)
+	Width    int  // of that terminal in cells at the start; 0: none
 }
 
 // Auditor records what happened.
