@@ -2,6 +2,9 @@ package ui
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -16,27 +19,33 @@ type Found struct {
 	About string // one safe line: status, amount, customer
 }
 
-// Finding is the local result for a typed text; it costs no call.
-type Finding struct {
-	// Beginning are operations whose id begins with it, the newest first.
-	Beginning []Found
-	More      bool   // there are more
-	Only      string // the whole id, if only one operation matches or one has exactly this id; else ""
-	Related   []Found
-	Whole     bool // the text can be a whole id, which the service can look up
+// Search is what a person typed to find something.
+type Search struct {
+	Text      string
+	Customers bool           // customers are found, too
+	Zone      *time.Location // of its days
 }
 
-// all lists what was found.
-func (f Finding) all() []Found {
-	return append(f.Beginning[:len(f.Beginning):len(f.Beginning)], f.Related...)
+// Finding is the local result of a Search; it costs no call.
+type Finding struct {
+	// Matches are customers and the newest operations; those whose id begins with the text are first.
+	Matches []Found
+	Only    string // the whole id, if one operation's id begins with the text or is exactly it; else ""
+	Whole   bool   // the text can be a whole id, which the service can look up
+	// IDs is the number of typed ids if the text is a list of them, and Known the number of those that are here.
+	IDs, Known int
+	Read       []string // how words were understood that are more than a text, one safe line each
+	Wrong      string   // why the text cannot be searched, as one safe sentence
 }
 
 // Finder finds operations and customers in the local data. Its methods are called
 // in commands.
 type Finder interface {
-	// Find finds operations by the beginning of an id, an id as lists show it, a
-	// reference or a customer's name, and customers if requested.
-	Find(ctx context.Context, typed string, customers bool) (Finding, error)
+	// Find finds operations by what a list shows of them, as its filter does, and
+	// customers by their name or id.
+	Find(ctx context.Context, q Search) (Finding, error)
+	// Nearest is the filter closest to one that matches no operation; "" if none is near.
+	Nearest(ctx context.Context, q Search) (string, error)
 	// Recent lists the person's last opened objects, newest first; at most ten.
 	Recent(ctx context.Context) ([]Found, error)
 	// Opened records that the person opened a place of one object.
@@ -60,60 +69,129 @@ func (s *window) remember(p Place) tea.Cmd {
 	}
 }
 
-// resolvedMsg is the local result for an id that was typed to open a place.
+// resolvedMsg is the local result for a text that was typed to open a place.
 type resolvedMsg struct {
-	kind, typed string
-	finding     Finding
-	err         error
+	kind    string
+	q       Search
+	finding Finding
+	nearest string
+	err     error
 }
 
-// OpenTyped opens an operation, or another place of one, by a typed id or by the beginning of
-// an id. If several ids match, it offers them.
+// OpenTyped opens an operation, or another place of one, by what a list shows of it. If
+// several match, it offers them; if none does, what is nearest.
 func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
-	find, ctx := s.opt.Finder, s.root
+	find, ctx, m := s.opt.Finder, s.root, resolvedMsg{kind: kind, q: s.search(typed, false)}
 	if find == nil {
-		return s.resolved(resolvedMsg{kind: kind, typed: typed, finding: Finding{Whole: CheckID(typed) == nil}})
+		m.finding = unsearched(typed)
+		return s.resolved(m)
 	}
 	return func() tea.Msg {
-		found, err := find.Find(ctx, typed, false)
-		return resolvedMsg{kind, typed, found, err}
+		m.finding, m.err = find.Find(ctx, m.q)
+		if m.err == nil && m.finding.missed() {
+			m.nearest, m.err = find.Nearest(ctx, m.q)
+		}
+		return m
 	}
+}
+
+// search is a Search of this person.
+func (s *window) search(typed string, customers bool) Search {
+	return Search{Text: typed, Customers: customers, Zone: s.Zone()}
 }
 
 // resolved opens the only match, or offers several.
 func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
-	f := m.finding
+	rows := m.finding.rows(m.q.Text, m.nearest)
 	switch {
 	case m.err != nil:
-		return s.notify(Error, "The index cannot be read: "+m.err.Error())
-	case f.Only != "":
-		return s.open(Place{Kind: m.kind, ID: f.Only})
-	case len(f.all()) == 0 && f.Whole:
-		return s.open(Place{Kind: m.kind, ID: m.typed})
-	case len(f.all()) == 0:
-		return s.notify(Denied, nothingFound(m.typed))
+		return s.notify(Error, indexError(m.err))
+	case m.finding.Only != "":
+		return s.open(Place{Kind: m.kind, ID: m.finding.Only})
+	case len(rows) == 0:
+		return s.notify(Denied, m.finding.nothing(m.q.Text))
+	case len(rows) == 1 && m.nearest == "":
+		return s.open(rows[0].in(m.kind))
+	}
+	title := format.Plural(len(m.finding.Matches), "operation matches", "operations match") + " “" + safe(m.q.Text) + "”"
+	if m.nearest != "" {
+		title = "No match for “" + draw.Cut(safe(m.q.Text), 40) + "”. The nearest that matches"
 	}
 	var items []Choice
-	for _, one := range f.all() {
+	for _, one := range rows {
 		items = append(items, Choice{Text: one.Text, About: one.About})
 	}
-	s.push(newMenu(s, 0, Choose{Title: format.Plural(len(items), "operation matches", "operations match") +
-		" “" + safe(m.typed) +
-		"”", Items: items, Pick: func(i int) (Action, tea.Cmd) {
-		return do(func(s *Shell) tea.Cmd { return s.open(Place{Kind: m.kind, ID: f.all()[i].Place.ID}) }), nil
+	s.push(newMenu(s, 0, Choose{Title: title, Items: items, Pick: func(i int) (Action, tea.Cmd) {
+		return do(func(s *Shell) tea.Cmd {
+			if rows[i].Place == (Place{}) {
+				return s.OpenTyped(m.kind, m.nearest)
+			}
+			return s.open(rows[i].in(m.kind))
+		}), nil
 	}}))
 	return nil
 }
 
-// askService is the text for an id that is not in the local data.
-const askService = "ask the service: one billing call"
-
-// nothingFound says that nothing matches the typed text.
-func nothingFound(typed string) string {
-	if err := CheckID(typed); err != nil {
-		return "No match for “" + draw.Cut(safe(typed), 40) + "” among references and customers, and " + err.Error() +
-			"."
+// unsearched is the result without local data.
+func unsearched(typed string) Finding {
+	if err := CheckID(typed); err != nil && typed != "" {
+		return Finding{Wrong: "Not a valid id: " + err.Error() + "."}
 	}
-	return "No id, reference or customer in the local index matches “" + draw.Cut(safe(typed), 40) +
-		"”. Type a full id to read it from the service."
+	return Finding{Whole: typed != ""}
+}
+
+func indexError(err error) string { return "The index cannot be read: " + err.Error() }
+
+// Sentences of the rows that are no match.
+const (
+	askService   = "ask the service: one billing call"
+	aboutAll     = "all that match, in the list of operations"
+	aboutNearest = "is the nearest that matches; choose it to search for it"
+)
+
+// rows lists what can be chosen for a typed text: the list of several matches (before them,
+// if ids were typed), the typed id if only the service can look it up, and what is nearest,
+// which has no place.
+func (f Finding) rows(typed, nearest string) []Found {
+	out := slices.Clone(f.Matches)
+	list := Found{Place: Place{Kind: KindOperations, Arg: typed}, Text: "All", About: aboutAll}
+	switch {
+	case f.IDs > 0 && f.Known > 0:
+		list.About = format.Count(f.Known) + " of the " + format.Count(f.IDs) + " typed ids, in the list of operations"
+		out = append([]Found{list}, out...)
+	case len(out) > 1:
+		out = append(out, list)
+	}
+	if f.Whole && f.Only == "" {
+		out = append(out, Found{Place: Place{Kind: KindOperation, ID: typed}, Text: draw.ID(typed, 36), About: askService})
+	}
+	if nearest != "" {
+		out = append(out, Found{Text: safe(nearest), About: aboutNearest})
+	}
+	return out
+}
+
+// in is the found place, and of an operation the place of that kind.
+func (f Found) in(kind string) Place {
+	if f.Place.Kind == KindOperation {
+		return Place{Kind: kind, ID: f.Place.ID}
+	}
+	return f.Place
+}
+
+// missed reports whether nothing matches a text that can be searched.
+func (f Finding) missed() bool { return len(f.Matches) == 0 && f.Wrong == "" }
+
+// nothing says that nothing matches the typed text, and how it was understood.
+func (f Finding) nothing(typed string) string {
+	said := "No operation in the local index matches “" + draw.Cut(safe(typed), 40) + "”"
+	switch {
+	case f.Wrong != "":
+		return f.Wrong
+	case f.IDs > 0:
+		return "None of the " + format.Count(f.IDs) + " typed ids is in the local index."
+	case len(f.Read) > 0:
+		return said + ": " + strings.Join(f.Read, ", ") + "."
+	}
+	return said + "."
 }

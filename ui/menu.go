@@ -94,10 +94,9 @@ func (m *menu) look(s *Shell) tea.Cmd {
 // take lists objects below the items, so that no line moves.
 func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
 	m.seek.busy = false
-	m.found = f.finding.all()
-	if f.finding.Whole && f.finding.Only == "" && !f.recent && len(m.hits) == 0 {
-		m.found = append(m.found, Found{Place: Place{Kind: KindOperation, ID: f.typed}, Text: draw.ID(f.typed, 36),
-			About: askService})
+	m.found = f.finding.Matches
+	if !f.recent && len(m.hits) == 0 {
+		m.found = f.finding.rows(f.typed, "")
 	}
 	if !m.enter || len(m.found) == 0 {
 		return nil

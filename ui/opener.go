@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type opener struct {
 	edit    widget.Edit
 	found   Finding
 	answers string // the text that found belongs to
+	nearest string // a filter that matches, if found has no match
 	recent  bool   // found has the last opened objects
 	seek    search
 	at      int    // into rows; -1: none is marked
@@ -58,28 +60,38 @@ type foundMsg struct {
 	err     error
 }
 
+// nearestMsg is what is nearest to a text that nothing matches.
+type nearestMsg struct {
+	of      *opener
+	n       uint64
+	nearest string
+	err     error
+}
+
+// maxTyped is the length in characters of a text to search: a list of some hundred ids.
+const maxTyped = 16000
+
 // AskID asks for an operation and opens its place of that kind.
 func (s *Shell) AskID(kind string) tea.Cmd {
-	d := &opener{kind: kind, edit: widget.Edit{Max: 200}, k: s.keys.Menu, at: -1}
+	d := &opener{kind: kind, edit: widget.Edit{Max: maxTyped}, k: s.keys.Menu, at: -1}
 	s.push(d)
 	return s.ask(d, &d.seek, "", false)
 }
 
 // ask finds objects by typed text, or the last opened ones without text;
 // the answer goes to the dialog o if it is still open.
-func (s *Shell) ask(o overlay, q *search, typed string, customers bool) tea.Cmd {
-	n, ctx := q.begin(s.root)
-	finder := s.opt.Finder
+func (s *Shell) ask(o overlay, seek *search, typed string, customers bool) tea.Cmd {
+	n, ctx := seek.begin(s.root)
+	finder, q := s.opt.Finder, s.search(typed, customers)
 	if finder == nil {
-		return s.onFound(foundMsg{of: o, n: n, typed: typed, recent: typed == "",
-			finding: Finding{Whole: CheckID(typed) == nil}})
+		return s.onFound(foundMsg{of: o, n: n, typed: typed, recent: typed == "", finding: unsearched(typed)})
 	}
 	return func() tea.Msg {
 		m := foundMsg{of: o, n: n, typed: typed, recent: typed == ""}
 		if m.recent {
-			m.finding.Related, m.err = finder.Recent(ctx)
+			m.finding.Matches, m.err = finder.Recent(ctx)
 		} else {
-			m.finding, m.err = finder.Find(ctx, typed, customers)
+			m.finding, m.err = finder.Find(ctx, q)
 		}
 		return m
 	}
@@ -109,32 +121,61 @@ func (s *Shell) onFound(m foundMsg) tea.Cmd {
 // take shows an answer.
 func (d *opener) take(s *Shell, m foundMsg) tea.Cmd {
 	d.seek.busy = false
-	d.found, d.answers, d.recent, d.at = m.finding, m.typed, m.recent, -1
-	if d.note = ""; m.err != nil {
-		d.note = "The index cannot be read: " + m.err.Error()
+	d.found, d.answers, d.nearest, d.recent, d.at = m.finding, m.typed, "", m.recent, -1
+	if d.note = m.finding.Wrong; m.err != nil {
+		d.note = indexError(m.err)
 	}
-	if n := len(d.rows()); n > 0 && (n == 1 || d.recent || d.found.Only != "") {
+	if n := len(d.rows()); n > 0 && (n == 1 || d.recent || d.found.Only != "" || d.found.IDs > 0) {
 		d.at = 0
 	}
+	if m.err == nil && !m.recent && d.found.missed() {
+		return tea.Batch(d.enters(s), d.findNearest(s))
+	}
+	return d.enters(s)
+}
+
+// enters chooses the marked row, if enter was pressed before the answer arrived.
+func (d *opener) enters(s *Shell) tea.Cmd {
 	if !d.enter {
 		return nil
 	}
 	d.enter = false
-	a, cmd, done := d.choose()
+	a, cmd, done := d.choose(s)
 	if done {
 		s.remove(d)
 	}
 	return tea.Batch(cmd, s.finish(d, a, nil))
 }
 
-// rows returns the places that can be opened; the last one is the typed id itself if only
-// the service can look it up.
-func (d *opener) rows() []Found {
-	out := d.found.all()
-	if d.found.Whole && d.found.Only == "" && !d.recent {
-		out = append(out, Found{Place: Place{ID: d.answers}, Text: draw.ID(d.answers, 36), About: askService})
+// findNearest searches what is nearest to a text that nothing matches.
+func (d *opener) findNearest(s *Shell) tea.Cmd {
+	finder, q := s.opt.Finder, s.search(d.answers, false)
+	if finder == nil {
+		return nil
 	}
-	return out
+	n, ctx := d.seek.begin(s.root)
+	d.seek.busy = false // enter does not wait for it
+	return func() tea.Msg {
+		near, err := finder.Nearest(ctx, q)
+		return nearestMsg{d, n, near, err}
+	}
+}
+
+// onNearest offers what is nearest, unless the text has changed.
+func (s *Shell) onNearest(m nearestMsg) {
+	if d := m.of; slices.Contains(s.overlays, overlay(d)) && d.seek.n == m.n && m.err == nil { // a courtesy
+		if d.nearest = m.nearest; len(d.rows()) == 1 {
+			d.at = 0
+		}
+	}
+}
+
+// rows returns what can be chosen.
+func (d *opener) rows() []Found {
+	if d.recent {
+		return d.found.Matches
+	}
+	return d.found.rows(d.answers, d.nearest)
 }
 
 func (d *opener) keys() []keymap.Key {
@@ -154,11 +195,8 @@ func (d *opener) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	case d.k.Choose.Match(p) && d.seek.busy:
 		d.enter = true
 	case d.k.Choose.Match(p):
-		return d.choose()
+		return d.choose(s)
 	default:
-		if p.IsText() {
-			p.Runes = []rune(strings.TrimSpace(string(p.Runes)))
-		}
 		if d.edit.Type(p) {
 			d.enter = false
 			return nil, s.ask(d, &d.seek, strings.TrimSpace(d.edit.Value()), false), false
@@ -167,21 +205,21 @@ func (d *opener) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// choose opens the marked row. None is marked while the text is ambiguous.
-func (d *opener) choose() (Action, tea.Cmd, bool) {
+// choose opens the marked row, or searches for what is nearest. None is marked while the text is ambiguous.
+func (d *opener) choose(s *Shell) (Action, tea.Cmd, bool) {
 	rows := d.rows()
 	switch {
 	case len(rows) == 0 && d.answers == "":
-		d.note = "Type the beginning of an id, a reference or a customer."
+		d.note = "Type what a list shows of the operation: " + typedHint + "."
 	case len(rows) == 0:
-		d.note = nothingFound(d.answers)
+		d.note = d.found.nothing(d.answers)
 	case d.at < 0:
 		d.at, d.note = 0, "Several matches: choose one."
+	case rows[min(d.at, len(rows)-1)].Place == Place{}:
+		d.edit.Set(d.nearest)
+		return nil, s.ask(d, &d.seek, d.nearest, false), false
 	default:
-		to := Place{Kind: d.kind, ID: rows[min(d.at, len(rows)-1)].Place.ID}
-		if at := rows[min(d.at, len(rows)-1)].Place.Kind; at == KindCompliance {
-			to.Kind = at
-		}
+		to := rows[min(d.at, len(rows)-1)].in(d.kind)
 		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true
 	}
 	return nil, nil, false
@@ -196,16 +234,16 @@ func (d *opener) title() string {
 
 // asked returns the dialog as a form, for plain mode.
 func (d *opener) asked() Ask {
-	return Ask{Title: d.title(), Verb: "open", Fields: []widget.Field{{Label: "Operation id", Hint: typedHint,
+	return Ask{Title: d.title(), Verb: "open", Fields: []widget.Field{{Label: "Operation", Hint: typedHint, Max: maxTyped,
 		Check: func(v string) error {
 			if v == "" {
-				return errors.New("an id is needed")
+				return errors.New("type " + typedHint)
 			}
 			return nil
 		}}}}
 }
 
-const typedHint = "an id or its beginning, a reference, a customer"
+const typedHint = "an id or its beginning, an amount, a day, a reference, a name"
 
 func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	width := wideDialog(w)
@@ -224,17 +262,19 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 		head = "Recently opened"
 	case d.seek.busy:
 		head = "Searching the index …"
-	case len(rows) == 0 && d.answers != "":
-		head = "No match in the local index."
+	case d.answers != "" && d.found.missed():
+		head = d.found.nothing(d.answers)
 	}
-	if head != "" && room > 1 {
-		tail = append(tail, s.th.Dim.Render(draw.Cut(head, in)))
-		room--
+	if head != "" && head != d.note && room > 2 {
+		for _, l := range draw.Wrap(head, in) {
+			tail = append(tail, s.th.Dim.Render(l))
+			room--
+		}
 	}
 	var items []Choice
 	for _, r := range rows {
 		items = append(items, Choice{Text: r.Text, About: r.About})
 	}
-	tail = append(tail, choiceLines(s.th, items, d.at, in, min(room, max(len(items), 1)), d.found.More)...)
+	tail = append(tail, choiceLines(s.th, items, d.at, in, min(room, max(len(items), 1)), false)...)
 	return panel{title: d.title(), width: width, hangs: true, tail: tail, tone: theme.Accent}
 }

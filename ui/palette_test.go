@@ -21,19 +21,27 @@ type known struct {
 	asked  []string
 }
 
-func (k *known) Find(_ context.Context, typed string, customers bool) (ui.Finding, error) {
+func (k *known) Nearest(_ context.Context, q ui.Search) (string, error) {
+	if q.Text == "237zz" {
+		return "237f", nil
+	}
+	return "", nil
+}
+
+func (k *known) Find(_ context.Context, q ui.Search) (ui.Finding, error) {
+	typed := q.Text
 	k.asked = append(k.asked, typed)
 	out := ui.Finding{Whole: len(typed) == 36}
 	for _, id := range k.ids {
 		if strings.HasPrefix(id, typed) {
-			out.Beginning = append(out.Beginning, ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: id}, Text: id, About: "PENDING  1.00 EUR"})
+			out.Matches = append(out.Matches, ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: id}, Text: id, About: "PENDING  1.00 EUR"})
 		}
 	}
-	if len(out.Beginning) == 1 {
-		out.Only = out.Beginning[0].Place.ID
+	if len(out.Matches) == 1 {
+		out.Only = out.Matches[0].Place.ID
 	}
-	if customers && strings.HasPrefix("acme", typed) {
-		out.Related = append(out.Related, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: "c-1"}, Text: "Acme Ltd", About: "customer c-1"})
+	if q.Customers && strings.HasPrefix("acme", typed) {
+		out.Matches = append(out.Matches, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: "c-1"}, Text: "Acme Ltd", About: "customer c-1"})
 	}
 	return out, nil
 }
@@ -172,7 +180,7 @@ func TestOpenerCallsNothing(t *testing.T) {
 	}
 	n := len(w.opened)
 	r.Send(uitest.Key("o"), uitest.Type("zzz"), uitest.Key("enter"))
-	r.Has("No id, reference or customer in the local index matches “zzz”")
+	r.Has("No operation in the local index matches “zzz”")
 	if len(w.opened) != n {
 		t.Errorf("what nobody knows was opened: %v", w.opened[n:])
 	}
@@ -186,6 +194,24 @@ func TestOpenerCallsNothing(t *testing.T) {
 	if !slices.Equal(k.opened, want) {
 		t.Errorf("remembered %v, want %v", k.opened, want)
 	}
+}
+
+// TestOpenerOffersWhatIsNearest: for a text that nothing matches it names that, and one key searches for what is
+// nearest; several matches lead to their list.
+func TestOpenerOffersWhatIsNearest(t *testing.T) {
+	w := newWorld()
+	o := w.options(ui.Test)
+	o.Finder = newKnown()
+	r := w.start(t, o).Send(uitest.Key("o"), uitest.Type("237zz"))
+	r.Has("No operation in the local index matches “237zz”.", "237f  is the nearest that matches")
+	r.Send(uitest.Key("enter"))
+	r.Has("› 237f", "237f91db-a65d", "237f0000-a65d", "All")
+	r.Send(uitest.Keys("down", "down", "down", "enter"))
+	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperations, Arg: "237f"}) {
+		t.Errorf("opened %v", p)
+	}
+	r.Send(uitest.Key("o"), uitest.Type("oak iron"))
+	r.Has("› oak iron")
 }
 
 // TestPressAwaitsTheScreen: a key of another screen is pressed when that has read what

@@ -234,6 +234,8 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.onMoreItems(msg)
 	case themeKept:
 		return s.onThemeKept(msg)
+	case nearestMsg:
+		s.onNearest(msg)
 	case resolvedMsg:
 		return s.resolved(msg)
 	case revealedMsg:

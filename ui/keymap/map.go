@@ -230,7 +230,7 @@ func globalKeys() Global {
 		Help: Bind("help", "help", "help for this screen", "?").unoffered("? lists the commands"),
 		Palette: Bind("palette", "commands", "commands, views, customers and operations by name",
 			":").unoffered("? lists the commands"),
-		OpenID: Bind("openid", "open id", "open an operation by id, beginning of an id, reference or customer",
+		OpenID: Bind("openid", "open id", "open an operation by what a list shows of it: id, amount, day, reference, name",
 			"o").extra().ofList(),
 		Back: Bind("back", "back", "back; at the root clears marks, then the filter; asks before it discards text",
 			"esc").extra().unoffered("back"),

@@ -20,11 +20,14 @@ type Lookup struct {
 	// Beginning are the operations whose id has what was typed as a prefix, or whose id lists abbreviate like that
 	// ("237f91d…8bf1b4"), newest first. An exact match comes first.
 	Beginning []Record
-	More      bool // there are more
-	// Related are operations whose reference contains it, then those of customers whose name does.
-	Related []Record
+	// Others are operations that a list with this filter shows, newest first.
+	Others  []Record
+	Several bool // more ids begin with it
 	// Whole: it may be a complete id, so the service can be asked for it even if the index lacks it.
 	Whole bool
+	// IDs is the number of ids that were typed if it was a list of them, and Known the number of those in the index.
+	IDs, Known int
+	Read       []string // how the words were understood that are more than a text
 }
 
 // Only is the only operation with that id or prefix; "" for none or several.
@@ -33,34 +36,43 @@ func (l Lookup) Only(typed string) (opid string) {
 		return ""
 	}
 	first := string(l.Beginning[0].Op.OPID)
-	if strings.EqualFold(first, strings.TrimSpace(typed)) || len(l.Beginning) == 1 && !l.More {
+	if strings.EqualFold(first, strings.TrimSpace(typed)) || len(l.Beginning) == 1 && !l.Several {
 		return first
 	}
 	return ""
 }
 
-// shownID is the number of operations searched for an abbreviated id.
-const shownID = 500
-
-// Find searches operations by a typed prefix of an id, an abbreviated id, a reference or a customer; at most limit of
-// each. It makes no call.
-func (x *Index) Find(ctx context.Context, typed string, limit int, now time.Time) (Lookup, error) {
+// Find searches operations by the beginning of an id, and by anything that a filter understands, with its days in
+// zone; at most limit of each. An error for a text that is no filter is a *filter.Error. It makes no call.
+func (x *Index) Find(ctx context.Context, typed string, zone *time.Location, limit int,
+	now time.Time) (Lookup, error) {
 	typed = strings.TrimSpace(typed)
-	out, err := lookup{x, now}.byID(ctx, typed, limit)
-	if err != nil || len([]rune(typed)) < 2 {
+	l := lookup{x, now}
+	out, err := l.byID(ctx, typed, limit)
+	if err != nil || typed == "" {
 		return out, err
 	}
-	for _, name := range []string{field.OpReference, field.OpCustomer} {
-		rows, err := lookup{x, now}.holding(ctx, name, typed, limit-len(out.Related))
-		if err != nil {
-			return out, err
+	f, err := filter.Parse(typed)
+	if err != nil {
+		return out, err
+	}
+	f = f.In(zone)
+	out.Read = f.Understood()
+	rows, err := l.matching(ctx, f, limit+len(out.Beginning))
+	if err != nil {
+		return out, err
+	}
+	for _, r := range rows {
+		switch same := func(o Record) bool { return o.Op.OPID == r.Op.OPID }; {
+		case slices.ContainsFunc(out.Beginning, same):
+		case len(out.Others) < limit:
+			out.Others = append(out.Others, r)
 		}
-		for _, r := range rows {
-			same := func(o Record) bool { return o.Op.OPID == r.Op.OPID }
-			if !slices.ContainsFunc(out.Beginning, same) && !slices.ContainsFunc(out.Related, same) {
-				out.Related = append(out.Related, r)
-			}
-		}
+	}
+	if out.IDs = f.IDs(); out.IDs > 0 {
+		n, err := x.Count(ctx, f, now)
+		out.Known = int(n)
+		return out, err
 	}
 	return out, nil
 }
@@ -78,24 +90,22 @@ func (l lookup) byID(ctx context.Context, typed string, limit int) (out Lookup, 
 		shortened && tail != "" && api.CheckID("find operation", tail) != nil {
 		return out, nil
 	}
-	asked := limit + 1
-	if tail != "" {
-		asked = shownID
+	f, err := filter.Parse(field.OpID + ":" + filter.Quoted(typed))
+	if err != nil { // not a valid filter value
+		return out, nil
 	}
-	rows, err := l.holding(ctx, "id", head, asked)
+	rows, err := l.matching(ctx, f, limit+1)
 	if err != nil {
 		return out, err
 	}
 	for _, r := range rows {
-		id := string(r.Op.OPID)
-		switch {
-		case !strings.HasSuffix(strings.ToLower(id), strings.ToLower(tail)):
+		switch id := string(r.Op.OPID); {
 		case strings.EqualFold(id, typed):
 			out.Beginning = append([]Record{r}, out.Beginning...)
 		case len(out.Beginning) < limit:
 			out.Beginning = append(out.Beginning, r)
 		default:
-			out.More = true
+			out.Several = true
 		}
 	}
 	if !shortened && !slices.ContainsFunc(out.Beginning, func(r Record) bool { return string(r.Op.OPID) == typed }) {
@@ -132,16 +142,9 @@ func (l lookup) whole(ctx context.Context, id string) (bool, error) {
 	return len(w.Rows) == 0 || len(id) >= len(w.Rows[0].Op.OPID), nil
 }
 
-// holding lists the newest operations that match one field of the filter language.
-func (l lookup) holding(ctx context.Context, name, value string, limit int) ([]Record, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	e, err := filter.Parse(name + ":" + filter.Quoted(value))
-	if err != nil { // not a valid filter value
-		return nil, nil
-	}
-	w, err := l.index.Window(ctx, Query{Filter: e, Sort: Sort{Field: field.OpCreated, Desc: true}, After: limit}, l.now)
+// matching lists the newest operations that match.
+func (l lookup) matching(ctx context.Context, f filter.OperationExpr, limit int) ([]Record, error) {
+	w, err := l.index.Window(ctx, Query{Filter: f, Sort: Sort{Field: field.OpCreated, Desc: true}, After: limit}, l.now)
 	return w.Rows, err
 }
 
@@ -164,7 +167,7 @@ func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (strin
 			ids = append(ids, r.Op.OPID.Line(64))
 		}
 		said := strings.Join(ids, ", ")
-		if l.More {
+		if l.Several {
 			said += " and others"
 		}
 		return "", &api.Error{Op: "find operation", Kind: api.Usage,

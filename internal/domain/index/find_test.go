@@ -1,13 +1,16 @@
 package index_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 )
 
 // named is an operation with a reference and a customer.
@@ -37,9 +40,9 @@ func filled(t *testing.T) *index.Index {
 func TestFind(t *testing.T) {
 	x := filled(t)
 	for typed, want := range map[string]struct {
-		beginning, related string
-		only               string
-		whole              bool
+		beginning, others string
+		only              string
+		whole             bool
 	}{
 		"237f91": {first, "", first, false}, "237F91": {first, "", first, false}, " 237f91 ": {first, "", first, false},
 		"237f": {first + " " + second, third, "", false}, "237f91…8bf1b4": {first, "", first, false}, "237f91...8bf1b4": {first, "", first, false},
@@ -47,7 +50,7 @@ func TestFind(t *testing.T) {
 		"INV": {"", third, "", false}, "sbx-": {"", first + " " + second, "", false}, "harbour & f": {"", first, "", false}, "tallinn": {"", third, "", false},
 		"00000000-0000-4000-8000-000000000000": {"", "", "", true}, "zzz": {}, "": {}, "…": {}, `a"b\`: {}, strings.Repeat("x", 5000): {}, "\x1b[2J": {}, "op_12345": {},
 	} {
-		l, err := x.Find(t.Context(), typed, 10, now)
+		l, err := x.Find(t.Context(), typed, time.UTC, 10, now)
 		if err != nil {
 			t.Fatalf("%.40q: %v", typed, err)
 		}
@@ -62,9 +65,36 @@ func TestFind(t *testing.T) {
 			})
 			return strings.Join(out, " ")
 		}
-		if ids(l.Beginning) != want.beginning || ids(l.Related) != want.related || l.Only(typed) != want.only || l.Whole != want.whole {
-			t.Errorf("%.40q: begin so %q, related %q, only %q, whole %v", typed, ids(l.Beginning), ids(l.Related), l.Only(typed), l.Whole)
+		if ids(l.Beginning) != want.beginning || ids(l.Others) != want.others || l.Only(typed) != want.only || l.Whole != want.whole {
+			t.Errorf("%.40q: begin so %q, others %q, only %q, whole %v", typed, ids(l.Beginning), ids(l.Others), l.Only(typed), l.Whole)
 		}
+	}
+}
+
+// TestFindReadsAFilter: what a list filters by is found, a list of ids with the number that is known, and what is no
+// filter says why.
+func TestFindReadsAFilter(t *testing.T) {
+	x := filled(t)
+	for typed, want := range map[string]struct {
+		found      int
+		ids, known int
+		read       string
+	}{
+		"pending": {found: 3}, "reference:SBX": {found: 2}, "oak OR tools": {found: 2}, "harbour pend": {found: 1}, "9,999.25": {read: "9,999.25 is the amount 9999.25"},
+		first + "\n" + second + "," + third[:8] + "…" + third[30:]: {found: 3, ids: 3, known: 3},
+		first + " 00000000-0000-4000-8000-000000000000":            {found: 1, ids: 2, known: 1},
+	} {
+		l, err := x.Find(t.Context(), typed, nil, 10, now)
+		if err != nil {
+			t.Fatalf("%q: %v", typed, err)
+		}
+		if n := len(l.Beginning) + len(l.Others); n != want.found || l.IDs != want.ids || l.Known != want.known || strings.Join(l.Read, "; ") != want.read {
+			t.Errorf("%q: %d found, %d of %d ids, read as %q", typed, n, l.Known, l.IDs, l.Read)
+		}
+	}
+	wrong := (*filter.Error)(nil)
+	if _, err := x.Find(t.Context(), "(oak", nil, 10, now); !errors.As(err, &wrong) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -113,8 +143,8 @@ func TestAnExactIDIsNoBeginning(t *testing.T) {
 // TestMoreThanTheLimit says so.
 func TestMoreThanTheLimit(t *testing.T) {
 	x := filled(t)
-	l, err := x.Find(t.Context(), "237f", 1, now)
-	if err != nil || len(l.Beginning) != 1 || !l.More || l.Only("237f") != "" {
+	l, err := x.Find(t.Context(), "237f", time.UTC, 1, now)
+	if err != nil || len(l.Beginning) != 1 || !l.Several || l.Only("237f") != "" {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

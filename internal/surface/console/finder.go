@@ -49,24 +49,41 @@ type recentFile struct {
 }
 
 // Find implements ui.Finder.
-func (f *finder) Find(ctx context.Context, typed string, customers bool) (ui.Finding, error) {
-	l, err := f.backend.Index.Find(ctx, typed, foundAtMost, f.backend.Now())
-	if err != nil {
-		return ui.Finding{}, err
+func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err error) {
+	l, err := f.backend.Index.Find(ctx, q.Text, q.Zone, foundAtMost, f.backend.Now())
+	if wrong := (*filter.Error)(nil); errors.As(err, &wrong) {
+		out.Wrong = strings.TrimSpace(wrong.What + " " + wrong.Hint)
+	} else if err != nil {
+		return out, err
 	}
-	out := ui.Finding{More: l.More, Whole: l.Whole, Only: l.Only(typed)}
+	out.Whole, out.Only, out.IDs, out.Known = l.Whole, l.Only(q.Text), l.IDs, l.Known
+	for _, r := range l.Read {
+		out.Read = append(out.Read, untrusted.Text(r).Line(80))
+	}
 	for _, r := range l.Beginning {
-		out.Beginning = append(out.Beginning, foundOperation(r))
+		out.Matches = append(out.Matches, foundOperation(r))
 	}
-	if customers {
-		if out.Related, err = f.customers(ctx, typed); err != nil {
+	if q.Customers {
+		of, err := f.customers(ctx, q.Text)
+		if err != nil {
 			return out, err
 		}
+		out.Matches = append(out.Matches, of...)
 	}
-	for _, r := range l.Related {
-		out.Related = append(out.Related, foundOperation(r))
+	for _, r := range l.Others {
+		out.Matches = append(out.Matches, foundOperation(r))
 	}
 	return out, nil
+}
+
+// Nearest implements ui.Finder.
+func (f *finder) Nearest(ctx context.Context, q ui.Search) (string, error) {
+	e, err := filter.Parse(q.Text)
+	if err != nil {
+		return "", nil
+	}
+	text, _, err := f.backend.Index.Nearest(ctx, e.For(ctx), q.Zone, f.backend.Now())
+	return text, err
 }
 
 // foundOperation describes an operation like a list does.

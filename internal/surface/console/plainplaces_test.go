@@ -193,7 +193,7 @@ func TestListAndExport(t *testing.T) {
 	p.say("back")
 	p.say("documents 1", "Documents")
 	p.say("menu")
-	p.say("open ../such", "an id has only visible characters")
+	p.say("open ../such", "No operation in the local index matches “../such”")
 	p.say("open 0000-none", "in the local index matches “0000-none”")
 	p.say("open 00000000-0000-4000-8000-000000000000", "The service has no such operation.")
 	p.say("menu")

@@ -66,12 +66,16 @@ func typedOps(now time.Time) []api.Operation {
 	return ops
 }
 
-func openTypedBack(t *testing.T, s *store.Store, w int, columns ...string) *typedBack {
-	t.Helper()
-	paris, err := time.LoadLocation("Europe/Paris")
+func paris(t *testing.T) *time.Location {
+	zone, err := time.LoadLocation("Europe/Paris")
 	if err != nil {
 		t.Skip(err)
 	}
+	return zone
+}
+
+func openTypedBack(t *testing.T, s *store.Store, w int, columns ...string) *typedBack {
+	t.Helper()
 	clock := uitest.NewClock()
 	st, err := opindex.New(t.Context(), s.Bulk, "https://a.test", "m@a.test")
 	if err != nil {
@@ -94,7 +98,7 @@ func openTypedBack(t *testing.T, s *store.Store, w int, columns ...string) *type
 		}
 		return s
 	}, ui.Place{Kind: ui.KindOperations}, func(o *ui.Options) {
-		o.Local = paris
+		o.Local = paris(t)
 		o.Context = api.WithActor(context.Background(), api.Actor{Role: api.Admin})
 	})
 	d.Send(uitest.Size(w, typedRows+20))
@@ -103,10 +107,10 @@ func openTypedBack(t *testing.T, s *store.Store, w int, columns ...string) *type
 
 // drawn are the rows as drawn: the cells of the columns that have room, by name.
 func (d *typedBack) drawn(columns []string) (rows []map[string]string) {
-	const gutter, gap = 4, 2
+	const gutter, gap = 3, 2
 	lines := strings.Split(ansi.Strip(d.screen.View()), "\n")
 	head := slices.IndexFunc(lines, func(l string) bool {
-		return strings.HasPrefix(l, "    ") &&
+		return strings.HasPrefix(l, "   ") &&
 			strings.Contains(l, "status")
 	})
 	for at := 0; at < typedRows; at++ {
@@ -147,6 +151,19 @@ func (d *typedBack) types(t *testing.T, text string) []string {
 		t.Fatalf("%q: the list shows %q, want %q\n%.400s", text, d.screen.Table.SelectedID(), ids, d.View())
 	}
 	return ids
+}
+
+// opens lists the ids of the first operations that the key o finds by text.
+func (d *typedBack) opens(t *testing.T, text string, n int) (ids []string) {
+	t.Helper()
+	l, err := d.list.x.Find(api.WithActor(t.Context(), api.Actor{Role: api.Admin}), text, paris(t), n, d.list.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range append(l.Beginning, l.Others...) {
+		ids = append(ids, string(r.Op.OPID))
+	}
+	return ids[:min(len(ids), n)]
 }
 
 // wide are the rows with all that a list can show, folded: what else shows the words that somebody types.
@@ -211,7 +228,11 @@ func TestWhatTheListShowsCanBeTyped(t *testing.T) {
 						}
 						q := query(rows[at], all, columns, i)
 						asked++
-						if first := d.types(t, q); !slices.Contains(first, ids[at]) {
+						first := d.types(t, q)
+						if opened := d.opens(t, q, 3); !slices.Equal(opened, first) {
+							t.Errorf("%q opens %q, the list shows %q", q, opened, first)
+						}
+						if !slices.Contains(first, ids[at]) {
 							t.Errorf("%s of row %d: %q shows %q\n%v", name, at, q, first, rows[at])
 						}
 					}

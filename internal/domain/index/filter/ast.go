@@ -126,7 +126,11 @@ func (l *Leaf) write(b *strings.Builder, _ level) {
 		if i > 0 {
 			b.WriteByte(l.separator())
 		}
-		b.WriteString(quote(v.Text, l.Kind))
+		text := v.Text
+		if v.tail != "" {
+			text += cutMark + v.tail
+		}
+		b.WriteString(quote(text, l.Kind))
 		if v.Range {
 			b.WriteString("..")
 			b.WriteString(quote(v.To, l.Kind))

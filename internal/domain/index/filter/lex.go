@@ -108,6 +108,9 @@ func (l *lexer) next() error {
 	switch c := l.in[at]; c {
 	case '(':
 		l.pos++
+		if rest := l.in[l.pos:]; strings.Contains(rest, cutMark) && !strings.Contains(rest, ")") {
+			return nil // a list cut the text before its closing bracket
+		}
 		l.add(token{kind: tOpen, pos: at})
 		return nil
 	case ')':

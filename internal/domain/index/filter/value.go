@@ -25,7 +25,7 @@ func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 				v.text)
 		}
 	case f.Kind == Ident && len(v.text) > 1:
-		val.Text = strings.TrimSuffix(v.text, "*") // an identifier matches by prefix anyway
+		val = identValue(strings.TrimSuffix(v.text, "*")) // an identifier matches by prefix anyway
 	case f.Kind.ordered():
 		return p.orderedValue(f, op, v)
 	}

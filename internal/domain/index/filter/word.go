@@ -101,6 +101,21 @@ func (t *Table[T]) listOf(ids []string) Node {
 		"any of " + strconv.Itoa(len(ids)) + " ids"}
 }
 
+// IDs is the number of identifiers of a filter that is a pasted list of them, else 0.
+func (e Expr[T]) IDs() int {
+	w, ok := e.root.(Word)
+	if !ok {
+		return 0
+	}
+	n := 0
+	walkLeaves(w.Means, func(l *Leaf) {
+		if l.Kind == Ident && len(l.Values) > 1 {
+			n = len(l.Values)
+		}
+	})
+	return n
+}
+
 // cutMark is how lists end a text that they cut.
 const cutMark = "…"
 
