@@ -65,7 +65,7 @@ func TestDocuments(t *testing.T) {
 
 		file := w.file("amended.pdf")
 		x.press(home).shows("1 of 3").press("R").shows("File on this host").types(file).press(enter, enter, enter)
-		x.armed("by amended.pdf?").press("y").shows("Replaced ")
+		x.armed("with amended.pdf?").press("y").shows("Replaced ")
 		if got := w.names(op.Opid); !strings.Contains(got, "amended.pdf") {
 			t.Errorf("the service has %s", got)
 		}

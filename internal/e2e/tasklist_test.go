@@ -44,7 +44,7 @@ var tasks = []task{
 		h.file("c.pdf")
 		h.press("d").shows("1 of 3")
 		h.begins()
-		h.press("R").types("c.pdf").press(enter, enter, enter).armed("by c.pdf?", "OPERATION_DOCUMENT").press("y").shows("Replaced ")
+		h.press("R").types("c.pdf").press(enter, enter, enter).armed("with c.pdf?", "OPERATION_DOCUMENT").press("y").shows("Replaced ")
 	}},
 	{user: "operator", want: "attach a file that the customer has", before: "38; nothing helped", do: func(h *hands) {
 		h.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")

@@ -148,7 +148,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	x := w.console(100, 30)
 	x.press("d").shows("1 of 3")
 	w.faults("late=upload:3s")
-	x.press("R").shows("File on this host").types(w.file("amended.pdf")).press(enter, enter, enter).armed("by amended.pdf?").press("y")
+	x.press("R").shows("File on this host").types(w.file("amended.pdf")).press(enter, enter, enter).armed("with amended.pdf?").press("y")
 	x.until("the upload at the service", func(string) bool { return w.stats().Calls["upload"] == 1 })
 	if n := w.removals(); n != 1 {
 		t.Errorf("%d documents were removed", n)

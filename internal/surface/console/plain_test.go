@@ -324,7 +324,7 @@ func TestASecondPerson(t *testing.T) {
 
 	asker.say("again", "News. Done. ana approved: Remove document")
 	asker.say("remove 1", "Approved by ana. This sends it now.",
-		"Type yes to send (approved by ana)")
+		"Type yes to send now (approved by ana)")
 	asker.say("yes", "Done. Removed")
 	asker.say("restore")
 	asker.say("", "Type yes to ask for approval")
