@@ -188,7 +188,7 @@ func TestHostileData(t *testing.T) {
 	ops := w.operations()
 	x := w.console(100, 30)
 	for n := 16; n <= 21; n++ {
-		x.press("o").shows("Open an operation").types(ops[n].Opid).press(enter).shows(ops[n].Opid, "cuid")
+		x.press("o").shows("Open an operation").types(ops[n].Opid).press(enter).shows(ops[n].Opid, "reference")
 		x.press(pgdown, end).press("J").shows(`"comment"`).closes(`"comment"`)
 		x.press("d").shows("Documents").closes("Documents").closes("Operation " + ops[n].Opid[:6]).shows("60 operations")
 	}

@@ -185,7 +185,7 @@ func (x *terminal) until(what string, ok func(screen string) bool) *terminal {
 		// what changes by time.
 		if n := x.written(); n != drawn || time.Since(asked) > 100*time.Millisecond {
 			s, drawn, asked = x.screen(), n, time.Now()
-			if ok(s) {
+			if ok(painttest.Content(s)) {
 				return x
 			}
 		}
@@ -303,7 +303,7 @@ func (x *terminal) closes(text string) *terminal {
 	x.t.Helper()
 	for range 20 {
 		x.escape()
-		if !strings.Contains(x.screen(), text) {
+		if !strings.Contains(painttest.Content(x.screen()), text) {
 			return x
 		}
 	}
@@ -334,7 +334,7 @@ func (x *terminal) insists(key, text string) *terminal {
 		time.Sleep(200 * time.Millisecond)
 		x.press(key)
 		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			if strings.Contains(x.screen(), text) {
+			if strings.Contains(painttest.Content(x.screen()), text) {
 				return x
 			}
 		}

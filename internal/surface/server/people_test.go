@@ -80,7 +80,7 @@ func (p *place) requests(states ...string) (out []approval.Request) {
 	p.t.Helper()
 	command := "approval list -o json"
 	for _, s := range states {
-		command += " --state " + s
+		command += " --status " + s
 	}
 	list, errs, code := p.run(api.Admin, "", command)
 	if err := json.Unmarshal([]byte(list), &out); err != nil || code != 0 {

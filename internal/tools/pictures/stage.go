@@ -25,6 +25,7 @@ import (
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/surface/console"
 	"opdeck/ui/paint"
+	"opdeck/ui/paint/painttest"
 )
 
 // settings keep everything in memory.
@@ -169,7 +170,7 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	}()
 	defer func() { cancel(); _ = keys.Close(); <-ended }()
 	for _, st := range sc.steps {
-		if st.key != "" && strings.Contains(f.text(), st.then) {
+		if st.key != "" && strings.Contains(painttest.Content(f.text()), st.then) {
 			return nil, fmt.Errorf("%s: %q is there before %q is pressed and proves nothing", sc.name, st.then, st.key)
 		}
 		if err := press(keys, strings.ReplaceAll(st.key, "{dir}", dir)); err != nil {
@@ -291,7 +292,7 @@ func (s *screen) shows(ctx context.Context, what string) (frame, error) {
 	for {
 		if g, ok := s.still(); ok {
 			f = g
-			t := f.text()
+			t := painttest.Content(f.text())
 			rests := !slices.ContainsFunc(passing, func(w string) bool { return strings.Contains(t, w) })
 			if rests && strings.Contains(t, what) {
 				return f, nil

@@ -73,7 +73,7 @@ var varying = []struct {
 	to string
 }{
 	{regexp.MustCompile(`on \S+, process \d+`), "on HOST"},
-	{regexp.MustCompile(`(?m)^\S+ +process \d+ .*$`), "HOST"},
+	{regexp.MustCompile(`^ *\S+ +process \d+ .*$`), "HOST"},
 	{regexp.MustCompile(`\S+/\d{2,}$|\S+/\d{3,}`), "HOST"},
 	{regexp.MustCompile(`after \d+(\.\d+)?(ms|s)`), "after …"},
 	{regexp.MustCompile(`(status \d+)  \S+$`), "$1  HOST"},
