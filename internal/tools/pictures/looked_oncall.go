@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
@@ -32,17 +31,17 @@ var lookedOnCall = []scene{
 	{name: "limits-throttled", title: "The service enforces its limits", where: "› Limits", word: "throttled",
 		before: faulty("busy=billing:45s"), steps: []step{list, {"L", "too many requests"}, {"5", "Policy wait"}}},
 	{name: "tariffs", title: "The service's limits of payments", where: "Limits › ", word: "of",
-		steps: []step{list, {"5", "Policy wait"}, {"L", "1 of"}}},
+		steps: []step{list, {"5", "Policy wait"}, {"L", "› Payment limits"}}},
 	{name: "commissions", title: "The service's commissions", where: "Limits › ", word: "of",
-		steps: []step{list, {"5", "Policy wait"}, {"F", "1 of"}}},
+		steps: []step{list, {"5", "Policy wait"}, {"F", "› Commissions"}}},
 	{name: "accounts", title: "Customers' accounts", where: "› Accounts", word: "accounts",
 		steps: []step{list, {"A", "› Accounts"}}},
 	{name: "account", title: "One account", where: "› ", word: "balance",
-		steps: []step{list, {"A", "68 accounts"}, {enter, "equisites"}}},
+		steps: []step{list, {"A", "67 accounts"}, {enter, "equisites"}}},
 	{name: "counterparties", title: "Counterparties", where: "› Counterparties", word: "counterparties",
 		steps: []step{list, {"P", "› Counterparties"}}},
 	{name: "counterparty", title: "One counterparty", where: "› Counterparties › ", word: "ccount",
-		steps: []step{list, {"P", "48 counterparties"}, {enter, "Counterparties › "}}},
+		steps: []step{list, {"P", "47 counterparties"}, {enter, "Counterparties › "}}},
 	{name: "event", title: "One webhook event", where: "› Events", word: "hook", before: deliver,
 		steps: []step{list, {"7", "bound"}, {enter, "Body as received"}}},
 	{name: "event-codes", title: "Learnt meanings of codes", where: "› Events", word: "code", before: deliver,
@@ -93,8 +92,6 @@ var lookedOnCall = []scene{
 	{name: "tour", title: "The first task of the tour", where: "Operations", word: "Tour 1 of 8", steps: toTour},
 	{name: "tour-second", title: "A task of the tour is done", where: "Operation", word: "Tour 2 of 8",
 		steps: then(toTour, step{enter, "Tour 2 of 8"})},
-	{name: "tour-end", title: "All tasks of the tour are done", where: "Operations", word: "all 8 tasks",
-		steps: toTourEnd()},
 	{name: "help-documents", title: "Help of documents", where: "› Documents", word: "╭─ Help",
 		steps: then(toDocuments, step{"?", "╭─ Help"})},
 	{name: "help-events", title: "Help of events", where: "› Events", word: "╭─ Help",
@@ -120,23 +117,6 @@ const readOnly = `default_context = "desk"
 sandbox = true
 read_only = true
 `
-
-// toTourEnd skips each task.
-func toTourEnd() []step {
-	way := toTour
-	for n := range 8 {
-		skip := enter
-		if tasks := map[int]bool{4: true, 6: true}; tasks[n] { // these have a button above
-			skip = down + enter
-		}
-		next := fmt.Sprintf("Tour %d of 8", n+2)
-		if n == 7 {
-			next = "all 8 tasks"
-		}
-		way = then(way, step{":", "╭─ Commands"}, step{"tour" + enter, "Skip this task"}, step{skip, next})
-	}
-	return way
-}
 
 // happening is an event before a picture.
 type happening = func(ctx context.Context, a *app.App, ids []string) error

@@ -2,7 +2,7 @@ package main
 
 // Keys that open a customer in the list of all, and the customer's files.
 var (
-	toFiles   = then(toCustomer, step{"F", "42 files"})
+	toFiles   = then(toCustomer, step{"F", "52 files"})
 	toReplace = then(toDocuments, step{"R", "╭─ Replace"}, step{"{dir}/note.txt" + tab, "text/plain"},
 		step{enter + enter + enter, "[ No ]"})
 )
@@ -32,7 +32,7 @@ var lookedOperations = []scene{
 		word: "each split by status", steps: then(toTotals("T by type", "T by customer"),
 			step{"w", "╭─ Split each group by"}, step{down + enter, "each split by status"})},
 	{name: "child", title: "A child operation", where: "› Operation", word: "parent",
-		steps: []step{list, {"/", "esc cancel"}, {"type:EXCHANGE status:PROCESSING customer:秀英" + enter, "match"},
+		steps: []step{list, {"/", "esc cancel"}, {"type:EXCHANGE status:PROCESSING customer:ราตรี" + enter, "match"},
 			{enter, "next link"}, {"T", "enter open"}, {enter, "Operation 6973"}}},
 	{name: "removed", title: "A document was removed", where: "› Documents", word: "z restores", steps: removed},
 	{name: "files", title: "A customer's files", where: "› Files", word: "1 of", steps: toFiles},
