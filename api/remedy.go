@@ -75,7 +75,5 @@ const (
 	OtherFile      RemedyKind = "other_file"      // for the log
 	CheckStore     RemedyKind = "check_store"     // its disk or database
 	RestoreStore   RemedyKind = "restore_store"   // its file was deleted or replaced
-	Migrate        RemedyKind = "migrate"         // the store is of an older program
-	NeedStore      RemedyKind = "need_store"      // without it nothing is sent
 	WaitingEvents  RemedyKind = "waiting_events"  // are tried again
 )

@@ -9,6 +9,7 @@ import (
 const (
 	beatEvery = 30 * time.Second
 	aliveFor  = 2 * time.Minute
+	beatWait  = 2 * time.Second // a store that is locked for longer is not waited for
 )
 
 // beat records now and then in the store that this process uses the session, and detects a host that slept or whose
@@ -29,6 +30,8 @@ func (m *Manager) beat(ctx context.Context) {
 		}
 	}
 	if due {
+		ctx, cancel := context.WithTimeout(ctx, beatWait)
+		defer cancel()
 		if err := m.store.Beat(ctx, m.key, m.owner); err != nil {
 			m.log.Warn("session: not listed as an instance", "err", err)
 		}

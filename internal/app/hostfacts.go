@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -162,11 +161,7 @@ func watchCertificate(a *App, conf *tls.Config) {
 type KeyError struct{ Hosts []string }
 
 func (e *KeyError) Error() string {
-	who := "Another host"
-	if len(e.Hosts) > 0 {
-		who = strings.Join(e.Hosts, ", ")
-	}
-	return who + " seals the shared tokens with a different key_file: each host would end the session of the others"
+	return "another key_file is in use on " + strings.Join(e.Hosts, ", ")
 }
 
 // keyHolds is how long a key counts as in use after the last start with it.
@@ -203,10 +198,9 @@ func checkKey(ctx context.Context, a *App, value string, seen []session.Instance
 			}
 		}
 		if len(hosts) > 0 {
-			e := &KeyError{Hosts: hosts}
-			return &api.Error{Kind: api.BadConfig, Public: e.Error() + ".", Err: e,
-				Hint: fmt.Sprintf("Give every host the same [store] key_file. To change the key on purpose, stop every opdeck "+
-					"process and wait %d minutes.", int(keyHolds.Minutes()))}
+			refusal := Concluded(&KeyError{Hosts: hosts})
+			refusal.Kind = api.BadConfig
+			return refusal
 		}
 	}
 	if was.Check == value && now.Sub(at) < time.Minute {

@@ -221,8 +221,9 @@ func TestAnotherKey(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	f, _ := Unopened(err, time.Now()).First()
-	if !strings.HasPrefix(f.Sentence, "Another host seals the shared tokens with a different key_file") {
-		t.Error(f.Sentence)
+	if e := api.AsError(err); e.Public != f.Sentence || e.Remedy.ID != f.Next.Command ||
+		!strings.HasPrefix(f.Sentence, "Another host seals the shared tokens with a different key_file") {
+		t.Errorf("%s, and the finding: %s", e.Public, f.Sentence)
 	}
 }
 

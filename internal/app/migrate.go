@@ -54,9 +54,6 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 func storeError(err error) error {
 	e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
 	storeTrouble(e, err)
-	if e.Remedy = (api.Remedy{Kind: api.Doctor, ID: "the store"}); store.IsKind(err, store.Older) {
-		e.Remedy = api.Remedy{Kind: api.Migrate}
-	}
 	return e
 }
 

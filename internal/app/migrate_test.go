@@ -41,7 +41,7 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := note(newer)
-	if e := api.AsError(err); !store.IsKind(err, store.Older) || e.Remedy.Kind != api.Migrate || e.Kind.Exit() != 1 {
+	if e := api.AsError(err); !store.IsKind(err, store.Older) || e.Remedy.ID != "opdeck migrate" || e.Kind.Exit() != 1 {
 		t.Fatalf("a newer program: %v", err)
 	}
 	if err := note(old); err != nil {

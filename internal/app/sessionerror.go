@@ -155,6 +155,20 @@ func SessionError(err error) error {
 	return out
 }
 
+// Concluded converts an error for people. Of one about the store or its key, sentence and next step are the verdict's.
+func Concluded(err error) *api.Error {
+	out := *api.AsError(err)
+	if store.IsKind(err, store.Unknown) { // what was saved is the question, not the store
+		return &out
+	}
+	found, ok := Unopened(err, time.Now()).First()
+	if !ok || found.Part == verdict.PartConfig { // a mistake is a sentence with its place
+		return &out
+	}
+	out.Public, out.Hint, out.Remedy = found.Sentence, "", nextStep(found)
+	return &out
+}
+
 // storeTrouble fills in the sentence and the hint for a store error.
 func storeTrouble(out *api.Error, err error) {
 	out.Kind, out.Remedy = api.Unavailable, api.Remedy{Kind: api.Doctor}
@@ -162,9 +176,6 @@ func storeTrouble(out *api.Error, err error) {
 	if !errors.As(err, &known) {
 		return
 	}
-	e := known.Public()
-	out.Kind, out.Public, out.Remedy = e.Kind, e.Public, api.Remedy{Kind: api.NeedStore}
-	if known.Kind == store.Lost {
-		out.Remedy = e.Remedy
-	}
+	e := Concluded(known)
+	out.Kind, out.Public, out.Remedy = e.Kind, e.Public, e.Remedy
 }

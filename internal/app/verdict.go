@@ -111,6 +111,9 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 			good = storeFault(err, a.engine(), f.Now)
 		}
 	}
+	if err := a.Store.Core.Free(ctx); err != nil && good.State == verdict.StoreGood {
+		good = storeFault(err, a.engine(), f.Now)
+	}
 	f.Store = verdict.Known(good, "a read of the store", f.Now, readHolds)
 	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
 	f.Attempts, f.Clock = attempts(st), a.clockFact(st)
@@ -223,7 +226,9 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 	case store.Unavailable:
 		switch e.Code() {
 		case "28P01", "28000":
-			out.State = verdict.StoreLogin
+			out.State, out.Says = verdict.StoreLogin, e.Said()
+		case "3D000":
+			out.State = verdict.StoreMissing
 		case "53300":
 			out.State = verdict.StoreBusy
 		}

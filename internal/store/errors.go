@@ -88,6 +88,15 @@ func (e *Error) Code() string {
 	return ""
 }
 
+// Said is what PostgreSQL says itself; "" for nothing.
+func (e *Error) Said() string {
+	var pg *pgconn.PgError
+	if errors.As(e.Err, &pg) {
+		return strings.ReplaceAll(pg.Message, `"`, "'")
+	}
+	return ""
+}
+
 // Public converts e for people, with a remedy (api.AsError).
 func (e *Error) Public() *api.Error {
 	out := &api.Error{Kind: api.Unavailable, Public: strings.TrimPrefix(e.Error(), "store: ") + ".",

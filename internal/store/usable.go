@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Usable returns what would keep a write from being stored, as an *Error, as far as it can be asked without writing:
@@ -32,6 +34,25 @@ func (db *DB) Usable(ctx context.Context) error {
 	}
 	if noRoom(db.path) {
 		return &Error{Kind: Full, Where: db.path}
+	}
+	return nil
+}
+
+// lockWait is how long another process may hold the write lock until it is trouble.
+const lockWait = 2 * time.Second
+
+// Free returns an *Error of kind Busy if another process of this host holds the write lock of a file for two seconds,
+// as far as the system names holders (Linux).
+func (db *DB) Free(ctx context.Context) error {
+	if db.engine == Postgres || db.path == "" || len(lockHolders(db.path)) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	err := db.WriteUnsynced(ctx, func(*Tx) error { return nil })
+	var e *Error
+	if errors.As(err, &e) && len(e.Holders()) > 0 {
+		return e
 	}
 	return nil
 }

@@ -102,9 +102,6 @@ var sentences = map[api.RemedyKind]words{
 	api.CheckStore:     {command: "Check the disk or the database of the store. Reading still works."},
 	api.RestoreStore: {command: "Stop every opdeck process. Then restore the file from a backup, or start without it, " +
 		"which costs one login."},
-	api.Migrate: {command: "Run opdeck migrate: it takes a snapshot first. Older programs cannot use the store " +
-		"afterwards. [store] migrate = \"auto\" does it without a command."},
-	api.NeedStore:     {command: "opdeck sends nothing without the shared store."},
 	api.WaitingEvents: {command: "The console and opdeck serve try again; opdeck event list --waiting shows it."},
 }
 

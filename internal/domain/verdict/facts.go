@@ -93,6 +93,7 @@ const (
 	StoreGood     StoreState = "good"
 	StoreAbsent   StoreState = "absent"    // the database does not answer
 	StoreLogin    StoreState = "login"     // it refuses user or password
+	StoreMissing  StoreState = "missing"   // the server has no such database
 	StoreBusy     StoreState = "busy"      // too many connections
 	StoreReadOnly StoreState = "read_only" // the disk or the server accepts no writes
 	StoreDenied   StoreState = "denied"    // the permissions do not allow it

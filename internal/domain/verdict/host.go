@@ -78,6 +78,8 @@ func storeCauses() []cause {
 			"Start the database or fix the network.", Admin),
 		row(StoreLogin, "The shared store ({engine} at {where}) refuses opdeck's user or password."+kept,
 			"Correct the user or password in [store] url.", Admin),
+		row(StoreMissing, "The database of the shared store ({engine} at {where}) does not exist."+kept,
+			"Correct [store] url, or restore the database from a backup.", Admin),
 		row(StoreBusy, "The shared store ({engine} at {where}) has no free connection."+kept,
 			"Raise max_connections, or stop programs that keep connections.", Admin),
 		row(StoreReadOnly, "The shared store ({engine} at {where}) is read-only."+kept,

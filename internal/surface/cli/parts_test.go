@@ -93,7 +93,7 @@ func TestClosedAfterSuccess(t *testing.T) {
 	r := &root{env: Env{Err: &reported}}
 	full, failed := &store.Error{Kind: store.Full, Where: "the store"}, errors.New("refused")
 	if err := r.closed(full, nil); err != nil || !strings.Contains(reported.String(), "Done, but") ||
-		!strings.Contains(reported.String(), "No space") {
+		!strings.Contains(reported.String(), "The disk of the shared store at the store is full.") {
 		t.Errorf("%v, %q", err, reported.String())
 	}
 	if err := r.closed(full, failed); !errors.Is(err, failed) || !errors.Is(err, full) {

@@ -110,7 +110,7 @@ func asError(err error) *api.Error {
 		return &api.Error{Kind: api.BadConfig, Public: m.Error(), Hint: "Run opdeck config check to check the whole file.",
 			Err: err}
 	}
-	return api.AsError(err)
+	return app.Concluded(err)
 }
 
 func (r *root) printError(err error) {

@@ -164,7 +164,7 @@ func checkResult(s session.Status, v verdict.Verdict, timed bool, warn, crit tim
 	access := max(0, s.Access.Remaining)
 	what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
 	code = nagiosCodes[v.StateOf(verdict.PartSession)]
-	switch found := concerning(v, []verdict.Part{verdict.PartService, verdict.PartSession}); {
+	switch found := concerning(v, []verdict.Part{verdict.PartStore, verdict.PartService, verdict.PartSession}); {
 	case len(found) > 0:
 		code, what = nagiosWarning, found[0].Line()
 		if found[0].Severity == verdict.Critical {
