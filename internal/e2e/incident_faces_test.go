@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -35,7 +36,12 @@ var clockTimes = regexp.MustCompile(`(\d{4}-\d\d-\d\d )?\d\d:\d\d(:\d\d)? UTC`)
 
 // sentence is a regular expression for the sentence of a finding as this machine says it.
 func (i incident) sentence(s *scene, want verdict.Finding) *regexp.Regexp {
-	pairs := append(slices.Clone(i.as), "stage.example.com", `127\.0\.0\.1`, "/state/opdeck.db", regexp.QuoteMeta(s.file("state/opdeck.db")))
+	place := s.where
+	if place == "" {
+		place = regexp.QuoteMeta(s.file("state/opdeck")) + `(-index)?\.db`
+	}
+	pairs := append(slices.Clone(i.as), "stage.example.com", `127\.0\.0\.1`, "PostgreSQL at db:5432",
+		"(PostgreSQL|SQLite) at "+place, "db:5432", place)
 	text := regexp.QuoteMeta(want.Sentence)
 	for n := 0; n < len(pairs); n += 2 {
 		text = strings.ReplaceAll(text, regexp.QuoteMeta(pairs[n]), pairs[n+1])
@@ -91,7 +97,6 @@ func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) string {
 		healthz:       func() string { return s.healthzSays(want) },
 		metrics:       func() string { return s.metricsSay(want) },
 		plain:         func() string { return s.plainSays(said, want) },
-		console:       func() string { return s.consoleSays(said) },
 	} {
 		if !f.of(want) || i.without[f] != "" {
 			continue
@@ -99,6 +104,9 @@ func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) string {
 		if wrong := read(); wrong != "" {
 			s.t.Errorf("%s:\n  want %s\n  got  %s", f, said, strings.ReplaceAll(strings.TrimSpace(wrong), "\n", "\n       "))
 		}
+	}
+	if wrong := s.consoleSays(said); i.without[console] == "" && wrong != "" {
+		s.t.Errorf("%s:\n  want %s\n  got  %s", console, said, wrong)
 	}
 	return said
 }
@@ -114,13 +122,14 @@ func has(got ran, texts ...string) string {
 }
 
 func (s *scene) statusSays(said string) string {
-	var is struct{ Warning string }
-	got := s.run("session", "status", "-o", "json")
-	if err := json.Unmarshal([]byte(got.out), &is); err != nil { // it could not be read
-		return has(got, said)
+	var is struct {
+		Warning string
+		Error   struct{ Message string }
 	}
-	if is.Warning != said {
-		return is.Warning + got.err
+	got := s.run("session", "status", "-o", "json")
+	_ = json.Unmarshal([]byte(cmp.Or(got.out, got.err)), &is)
+	if is.Warning != said && !strings.HasPrefix(is.Error.Message, said) {
+		return got.out + got.err
 	}
 	return ""
 }
@@ -204,20 +213,15 @@ func (s *scene) metricsSay(want verdict.Finding) string {
 // plainSays: the news of plain mode, but for a budget, and the first line of its on-call page.
 func (s *scene) plainSays(said string, want verdict.Finding) string {
 	got := s.reads("12\nall\n", "--plain")
+	if got.code != 0 && got.out == "" { // it does not open
+		return has(got, said, want.Next.Do)
+	}
 	_, page, is := strings.Cut(got.out, "Attention. "+said)
 	if want.Part == verdict.PartBudget {
 		page, is = got.out, true
 	}
 	if !is || !strings.Contains(page, "\n"+said) || !strings.Contains(page, want.Next.Do) {
 		return got.out + got.err
-	}
-	return ""
-}
-
-// consoleSays: the header and the first line of the on-call page.
-func (s *scene) consoleSays(said string) string {
-	if !consoles() {
-		return ""
 	}
 	return ""
 }

@@ -103,6 +103,8 @@ type scene struct {
 	context  string // more of it
 	rest     string // other sections
 	env      []string
+	where    string    // a regular expression of the store's place; "": the file in the state folder
+	db       *database // nil: SQLite
 
 	served  *exec.Cmd
 	stops   func()              // ends the server

@@ -38,7 +38,7 @@ const atOnce = 6
 func incidents() map[string]incident {
 	out := map[string]incident{}
 	for _, part := range []map[string]incident{hostIncidents(), networkIncidents(), serviceIncidents(), feedIncidents(),
-		trailIncidents(), configIncidents()} {
+		trailIncidents(), configIncidents(), storeIncidents()} {
 		maps.Copy(out, part)
 	}
 	return out

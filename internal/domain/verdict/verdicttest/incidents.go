@@ -186,6 +186,13 @@ func Incidents() map[string]Incident {
 				`without it. It says: "password authentication failed".`},
 		"41 too many connections": {InStore(verdict.StoreBusy, ""),
 			"The shared store (PostgreSQL at db:5432) has no free connection. No process logs in or refreshes without it."},
+		"41 no such database": {InStore(verdict.StoreMissing, ""),
+			"The database of the shared store (PostgreSQL at db:5432) does not exist. No process logs in or refreshes " +
+				"without it."},
+		"42 standby": {InStore(verdict.StoreReadOnly, ""),
+			"The shared store (PostgreSQL at db:5432) is read-only. No process logs in or refreshes without it."},
+		"damaged store": {InStore(verdict.StoreDamaged, ""),
+			"The shared store at db:5432 is damaged. No process logs in or refreshes without it."},
 		"43 no webhooks": {With(Live(), func(f *verdict.Facts) {
 			f.Feed = Now(verdict.Feed{Expected: true, Stalled: true, Last: Noon.Add(-time.Hour), Usual: 4 * time.Minute})
 		}), "No webhook has arrived since 11:00:00 UTC; usually one arrives within 4m."},

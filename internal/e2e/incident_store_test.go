@@ -1,0 +1,254 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"golang.org/x/sys/unix"
+
+	"opdeck/internal/store"
+	"opdeck/internal/store/storetest"
+)
+
+// database is the way to a PostgreSQL server, which can be closed and can refuse connections.
+type database struct {
+	scene    *scene
+	server   string // its socket
+	listener net.Listener
+
+	mu     sync.Mutex
+	open   map[net.Conn]bool       // guarded by mu
+	answer *pgproto3.ErrorResponse // guarded by mu; to every new connection; nil: the server's
+}
+
+// sharedIn puts the store of a scene into a database of its own, with the key of a host.
+func sharedIn(s *scene) *database {
+	s.t.Helper()
+	at, err := url.Parse(storetest.Bare(s.t, store.Postgres))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	d := &database{scene: s, server: filepath.Join(at.Query().Get("host"), ".s.PGSQL.5432"), open: map[net.Conn]bool{}}
+	d.listens("127.0.0.1:0")
+	s.t.Cleanup(d.closes)
+	where := d.listener.Addr().String() + at.Path
+	s.write("store.key", strings.Repeat("0123456789abcdef", 4)+"\n")
+	s.where = regexp.QuoteMeta("postgres://" + where)
+	s.rest += "[store]\nurl = \"postgres://opdeck@" + where + "?sslmode=disable\"\nkey_file = \"" + s.file("store.key") + "\"\n"
+	s.db = d
+	return d
+}
+
+func (d *database) listens(at string) {
+	d.scene.t.Helper()
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		d.scene.t.Fatal(err)
+	}
+	d.listener = l
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go d.serves(conn)
+		}
+	}()
+}
+
+// serves copies a connection to the server and back.
+func (d *database) serves(conn net.Conn) {
+	defer conn.Close()
+	d.mu.Lock()
+	refused := d.answer
+	d.open[conn] = true
+	d.mu.Unlock()
+	if refused != nil {
+		if _, err := pgproto3.NewBackend(conn, conn).ReceiveStartupMessage(); err == nil {
+			text, _ := refused.Encode(nil)
+			_, _ = conn.Write(text)
+		}
+		return
+	}
+	to, err := net.Dial("unix", d.server)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		_, _ = io.Copy(to, conn)
+		_ = to.Close()
+	}()
+	_, _ = io.Copy(conn, to)
+}
+
+// cut ends all connections.
+func (d *database) cut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for conn := range d.open {
+		_ = conn.Close()
+	}
+	clear(d.open)
+}
+
+func (d *database) closes() {
+	_ = d.listener.Close()
+	d.cut()
+}
+
+// refuses ends all connections and answers new ones with an error; "": no longer.
+func (d *database) refuses(code, says string) {
+	d.mu.Lock()
+	d.answer = nil
+	if code != "" {
+		d.answer = &pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: code, Message: says}
+	}
+	d.mu.Unlock()
+	d.cut()
+}
+
+// refusing is an incident of a live session whose database refuses every connection.
+func refusing(code, says string) incident {
+	return incident{live: true, prepare: func(s *scene) { sharedIn(s) },
+		begin: func(s *scene) { s.db.refuses(code, says) },
+		mend:  func(s *scene) { s.db.refuses("", "") }}
+}
+
+// mounts mounts a file system over a folder of the scene, or skips the test.
+func (s *scene) mounts(source, folder, kind string, flags uintptr, options string) {
+	s.t.Helper()
+	if err := unix.Mount(source, folder, kind, flags, options); err != nil {
+		storetest.Missing(s.t, "mount", "a file system cannot be mounted: "+err.Error())
+	}
+	s.t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
+}
+
+// again stops the server, does something and starts it.
+func again(what func(s *scene)) func(s *scene) {
+	return func(s *scene) {
+		s.stops()
+		what(s)
+		s.serves()
+	}
+}
+
+func unserved(i incident) incident { return i.unlike(healthz, "the server does not start") }
+
+func storeIncidents() map[string]incident {
+	return map[string]incident{
+		"37 disk full": {live: true, prepare: func(s *scene) {
+			if err := os.Mkdir(s.file("state"), 0o700); err != nil {
+				s.t.Fatal(err)
+			}
+			s.mounts("tmpfs", s.file("state"), "tmpfs", 0, "size=8m,mode=0700")
+		}, begin: func(s *scene) {
+			f, err := os.Create(s.file("state/filler"))
+			if err == nil {
+				_, _ = io.CopyN(f, zeros{}, 16<<20) // until there is no room
+				err = f.Close()
+			}
+			if err != nil {
+				s.t.Fatal(err)
+			}
+		}, mend: func(s *scene) { _ = os.Remove(s.file("state/filler")) }},
+		"38 read-only fs": {live: true, prepare: func(s *scene) {
+			if err := os.Mkdir(s.file("state"), 0o700); err != nil {
+				s.t.Fatal(err)
+			}
+			s.mounts("tmpfs", s.file("state"), "tmpfs", 0, "size=32m,mode=0700")
+		}, begin: func(s *scene) {
+			s.stops()
+			if err := unix.Mount("", s.file("state"), "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+				s.t.Fatal(err)
+			}
+		}, mend: func(s *scene) {
+			if err := unix.Mount("", s.file("state"), "", unix.MS_REMOUNT, ""); err != nil {
+				s.t.Fatal(err)
+			}
+			s.serves()
+		}, without: map[face]string{healthz: "the server does not start"}},
+		"39 database down": {live: true, prepare: func(s *scene) { sharedIn(s) },
+			begin: func(s *scene) { s.db.closes() },
+			mend:  func(s *scene) { s.db.listens(s.db.listener.Addr().String()) }},
+		"40 database password": refusing("28P01", `password authentication failed for user "opdeck"`).
+			says(`authentication failed".`, `authentication failed for user 'opdeck'"\.`),
+		"41 too many connections": refusing("53300", "sorry, too many clients already"),
+		"41 no such database":     refusing("3D000", `database "opdeck" does not exist`),
+		"42 standby": {live: true, prepare: func(s *scene) { sharedIn(s) },
+			begin: func(s *scene) { s.db.readOnly("on") }, mend: func(s *scene) { s.db.readOnly("off") }},
+		"80 different key_file": incident{live: true, prepare: func(s *scene) { sharedIn(s) },
+			begin: func(s *scene) {
+				s.write("other.key", strings.Repeat("fedcba9876543210", 4)+"\n")
+				s.rest = strings.Replace(s.rest, "store.key", "other.key", 1)
+				s.configure()
+				s.metrics = ""
+			}, mend: func(s *scene) {
+				s.rest = strings.Replace(s.rest, "other.key", "store.key", 1)
+				s.configure()
+			}}.unlike(healthz, "the server has the other key"),
+		"damaged store": unserved(incident{begin: func(s *scene) {
+			if err := os.Mkdir(s.file("state"), 0o700); err != nil {
+				s.t.Fatal(err)
+			}
+			s.write("state/opdeck.db", strings.Repeat("no database ", 1000))
+		}, mend: again(func(s *scene) { _ = os.Remove(s.file("state/opdeck.db")) })}),
+		"newer store": unserved(incident{begin: func(s *scene) {
+			db, err := store.Open(context.Background(), store.Options{URL: "sqlite", Dir: s.file("state"),
+				Migrations: storetest.Newer(s.t, "CREATE TABLE newer (n INTEGER);")})
+			if err == nil {
+				err = db.Close()
+			}
+			if err != nil {
+				s.t.Fatal(err)
+			}
+		}}),
+		"older store": unserved(incident{begin: func(s *scene) {
+			db, err := store.Open(context.Background(), store.Options{URL: "sqlite", Dir: s.file("state"),
+				Migrations: storetest.FirstRelease(s.t)})
+			if err == nil {
+				err = db.Close()
+			}
+			if err != nil {
+				s.t.Fatal(err)
+			}
+		}, mend: func(s *scene) {
+			s.does("migrate", "--yes")
+			s.serves()
+		}}),
+	}
+}
+
+// readOnly sets what the server says of itself to new connections.
+func (d *database) readOnly(is string) {
+	d.scene.t.Helper()
+	name := d.scene.where[strings.LastIndex(d.scene.where, "/")+1:]
+	conn, err := sql.Open("pgx", "postgres://opdeck@/postgres?host="+filepath.Dir(d.server))
+	if err == nil {
+		_, err = conn.Exec("ALTER DATABASE " + name + " SET default_transaction_read_only = " + is)
+		_ = conn.Close()
+	}
+	if err != nil {
+		d.scene.t.Fatal(err)
+	}
+	d.cut()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
