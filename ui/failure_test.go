@@ -20,7 +20,7 @@ func TestFailureSaysWhatIsKnown(t *testing.T) {
 
 func TestWhatWaitsForASecondPersonDidNotFail(t *testing.T) {
 	e := ui.Failure("Removing", &api.Error{Kind: api.Refused, Rule: api.RuleApproval, Public: "A second person must approve this.", Hint: "Ask a colleague."})
-	if e.Title != "Removing needs a second person" || !strings.HasSuffix(strings.Join(e.Lines, " "), "Ask a colleague. They find it in the console with 8, then A.") {
+	if e.Title != "Removing needs a second person" || !strings.HasSuffix(strings.Join(e.Lines, " "), "Ask a colleague. They find it in the console with 8, then Q.") {
 		t.Errorf("%+v", e)
 	}
 }

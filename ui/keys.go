@@ -157,7 +157,7 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		return s.AskID(KindOperation), true
 	case g.Activity.Match(p):
 		s.push(newActivity(s))
-	case g.Why.Match(p) && !has(top.screen, p):
+	case g.Why.Match(p):
 		return s.act(top, s.why(top.screen.Place())), true
 	case g.Zone.Match(p):
 		return s.toggleZone(), true

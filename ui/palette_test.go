@@ -128,7 +128,7 @@ func TestPaletteDoes(t *testing.T) {
 		},
 		"utc": sees("Times are now in UTC."), "theme light": sees("Theme light until"), "limits": sees("› Limits"), "customers": sees("› Compliance"),
 		"62387": sees("Operation 62387cd9"), "acme": sees("Compliance c-1"), "remove": sees("Remove document", "[ No ]"),
-		"session: doctor": sees("Session", "pressed D"), "audit: approve": sees("› Audit", "P: approve this write"),
+		"session: doctor": sees("Session", "pressed D"), "audit: approve": sees("› Audit", "+: approve this write"),
 	} {
 		t.Run(typed, func(t *testing.T) {
 			w, r, _ := start(t)

@@ -1,16 +1,6 @@
 package ui
 
-import (
-	"slices"
-
-	"opdeck/internal/present"
-	"opdeck/ui/keymap"
-)
-
-// has reports whether p presses one of the screen's own keys.
-func has(screen Screen, p keymap.Press) bool {
-	return slices.ContainsFunc(screen.Keys(), func(k keymap.Key) bool { return !k.Yields && k.Pressed(p) })
-}
+import "opdeck/internal/present"
 
 // mostReasons is the maximum of conclusions that are explained at once, newest first.
 const mostReasons = 12

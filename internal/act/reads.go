@@ -32,7 +32,7 @@ var (
 	OperationTree = declare(&reads, Act{Name: "operation.tree", Reveals: true, Need: api.MayRead,
 		Costs: cost(limit.Billing, 1),
 		Args:  args("OPID"), Short: "An operation with its parent and its child operations",
-		Place: "operation", Key: Key{Press: "T", Hint: "tree", Help: "the parent and the child operations"}})
+		Place: "operation", Key: Key{Press: "H", Hint: "tree", Help: "the parent and the child operations"}})
 	OperationHistory = declare(&reads, Act{Name: "operation.history", Reveals: true, Need: api.MayRead, Args: args("OPID"),
 		Short: "Timeline of an operation: reads and events, with what changed",
 		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "timeline: reads and events, with what changed"}})
@@ -94,7 +94,7 @@ var (
 	AccountGet = declare(&reads, Act{Name: "account.get", Reveals: true, Need: api.MayRead, Costs: cost(limit.Account, 1),
 		Args: args("ID"), Short: "One account: balance, hold, status, requisites",
 		Place: "operation",
-		Key:   Key{Press: "a", Hint: "account", Help: "the customer's account: balance, hold, status, requisites"}})
+		Key:   Key{Press: "A", Hint: "account", Help: "the customer's account: balance, hold, status, requisites"}})
 	CounterpartyList = declare(&reads, Act{Name: "counterparty.list", Reveals: true, Aliases: []string{"counterparties"},
 		Need: api.MayRead, Costs: cost(limit.General, 1), Short: "Counterparties and the status of their accounts, one page",
 		Place: "operations",
@@ -103,13 +103,13 @@ var (
 		Costs: cost(limit.General, 1),
 		Args:  args("ID"), Short: "One counterparty with its accounts and their status",
 		Place: "operation",
-		Key:   Key{Press: "p", Hint: "counterparty", Help: "the counterparty: its accounts and their status"}})
+		Key:   Key{Press: "P", Hint: "counterparty", Help: "the counterparty: its accounts and their status"}})
 	TariffLimits = declare(&reads, Act{Name: "tariff.limits", Need: api.MayRead, Costs: cost(limit.Billing, 1),
 		Short: "The service's payment limits, one page",
-		Place: "limits", Key: Key{Press: "L", Hint: "payment limits", Help: "the service's payment limits"}})
+		Place: "limits", Key: Key{Press: "$", Hint: "payment limits", Help: "the service's payment limits"}})
 	TariffCommissions = declare(&reads, Act{Name: "tariff.commissions", Aliases: []string{"fees", "tariffs"},
 		Need: api.MayRead, Costs: cost(limit.Billing, 1), Short: "The service's commissions, one page",
-		Place: "limits", Key: Key{Press: "F", Hint: "commissions", Help: "the service's commissions"}})
+		Place: "limits", Key: Key{Press: "%", Hint: "commissions", Help: "the service's commissions"}})
 	ComplianceJourney = declare(&reads, Act{Name: "compliance.journey", Reveals: true, Need: api.MayRead,
 		Costs: cost(limit.Customer, 2),
 		Args:  args("CUID"), Short: "A customer's verification: progress and next step", Place: "compliance"})
@@ -147,10 +147,10 @@ var (
 		Short: "One event with its body and its result", Place: "events"})
 	EventTail = declare(&reads, Act{Name: "event.tail", Reveals: true, Aliases: []string{"tail"}, Need: api.MayRead,
 		Short: "Follow the inbox until interrupted, one line per event",
-		Place: "events", Key: Key{Press: "p", Hint: "follow", Help: "follow new events, or stop"}})
+		Place: "events", Key: Key{Press: "L", Hint: "follow", Help: "follow new events, or stop"}})
 	EventCodes = declare(&reads, Act{Name: "event.codes", Aliases: []string{"codes"}, Need: api.MayRead,
 		Short: "Learned meanings of the numeric codes in webhooks",
-		Place: "events", Key: Key{Press: "c", Hint: "codes", Help: "learned meanings of numeric codes"}})
+		Place: "events", Key: Key{Press: "=", Hint: "codes", Help: "learned meanings of numeric codes"}})
 	EventListen = declare(&reads, Act{Name: "event.listen", Reveals: true, Effect: Local, Need: api.MayRead,
 		Short: "Receive webhooks until interrupted, one line per webhook", Without: onlyCommand(serves)})
 	EventSend = declare(&reads, Act{Name: "event.send", Effect: Local, Need: api.MayHooks, Event: "-",
@@ -194,10 +194,10 @@ var (
 		Without: map[Surface]string{Screen: "needs a note; use the command"}})
 	ApprovalList = declare(&reads, Act{Name: "approval.list", Aliases: []string{"approvals"}, Need: api.MayRead,
 		Short: "Requests for approval, newest first",
-		Place: "audit", Key: Key{Press: "A", Hint: "approvals", Help: "writes waiting for a second person"}})
+		Place: "audit", Key: Key{Press: "Q", Hint: "approvals", Help: "writes waiting for a second person"}})
 	ApprovalShow = declare(&reads, Act{Name: "approval.show", Need: api.MayRead, Args: args("ID"),
 		Short: "One request for approval: what it sends, who asked, until when", Place: "approvals",
-		Key: Key{Press: "e", Hint: "details", Help: "the whole request: what is sent, who asks, the digests"}})
+		Key: Key{Press: ".", Hint: "details", Help: "the whole request: what is sent, who asks, the digests"}})
 	NotifyList = declare(&reads, Act{Name: "notify.list", Need: api.MayRead, Roles: keepers,
 		Short:   "Who gets which notices, and whether they were delivered",
 		Without: map[Surface]string{Screen: "notices reach people elsewhere; use the command"}})

@@ -97,7 +97,7 @@ var (
 		Ask: Typed, Costs: cost(limit.Customer, 1),
 		Args:  []Arg{{Name: "CUID"}, {Name: "FILE", File: true}},
 		Short: "Replace a customer's application with a file (- is standard input; the service will deprecate this call)",
-		Place: "compliance", Key: Key{Press: "A", Hint: "set application", Help: "set the application (asks)"},
+		Place: "compliance", Key: Key{Press: "_", Hint: "set application", Help: "set the application (asks)"},
 		Words: Question{Title: "Set application", Verb: "Set", Ask: "Replace the application of customer {id}?",
 			Risk: "This overwrites the application's fields.", Done: "Set.", Declined: "Not set.",
 			Consequence: "Overwrites the customer's application with the fields below."}})
@@ -113,7 +113,7 @@ var (
 	SessionRefresh = declare(&writes, Act{Name: "session.refresh", Aliases: []string{"renew"}, Effect: Session,
 		Ask: Typed, Costs: cost(limit.Refresh, 1),
 		Short: "Refresh the tokens now; all other sessions of the account end",
-		Place: "session", Key: Key{Press: "F", Hint: "refresh now",
+		Place: "session", Key: Key{Press: "Z", Hint: "refresh now",
 			Help: "refresh the tokens now (asks); all other sessions of the account end"},
 		Words: Question{Title: "Refresh session", Verb: "Refresh", Ask: "Refresh the tokens now?",
 			Risk: "The service recommends one refresh per minute. Every other client of this account loses its session.",
@@ -122,7 +122,7 @@ var (
 		Ask: Typed, Costs: cost(limit.Login, 1),
 		Short: "Log in again; all other sessions of the account end",
 		Place: "session",
-		Key:   Key{Press: "L", Hint: "log in", Help: "log in again (asks); all other sessions of the account end"},
+		Key:   Key{Press: "I", Hint: "log in", Help: "log in again (asks); all other sessions of the account end"},
 		Words: Question{Title: "Log in again", Verb: "Log in", Ask: "Log in again?",
 			Risk: "The service recommends at most six logins per minute. Every other client of this account loses its session.",
 			Done: "Logged in.", Declined: "Not logged in."}})
@@ -136,17 +136,17 @@ var (
 
 	ApprovalApprove = declare(&writes, Act{Name: "approval.approve", Effect: Write, Ask: Typed, Need: api.MayApprove,
 		Event: "approval.approved", Args: args("ID"), Short: "Approve another person's write",
-		Place: "approvals", Key: Key{Press: "P", Hint: "approve", Help: "approve this write (asks)"},
+		Place: "approvals", Key: Key{Press: "+", Hint: "approve", Help: "approve this write (asks)"},
 		Words: Question{Title: "Approve", Verb: "Approve", Ask: "Approve this write?",
 			Risk: "The approval is valid for one use and cannot be withdrawn.", Done: "Approved.", Declined: "Not approved."}})
 	ApprovalDeny = declare(&writes, Act{Name: "approval.deny", Effect: Write, Ask: YesNo, Need: api.MayApprove,
 		Event: "approval.denied", Args: args("ID"), Short: "Deny another person's write",
-		Place: "approvals", Key: Key{Press: "N", Hint: "deny", Help: "deny this write (asks)"},
+		Place: "approvals", Key: Key{Press: "-", Hint: "deny", Help: "deny this write (asks)"},
 		Words: Question{Title: "Deny", Verb: "Deny", Ask: "Deny this write?", Done: "Denied.", Declined: "Not denied."}})
 	EventReplay = declare(&writes, Act{Name: "event.replay", Effect: Send, Ask: YesNo, Need: api.MayHooks,
 		With: map[string]string{"to": string(api.MayExport)}, Event: "-", Args: args("HOOKID"),
 		Short: "Send a stored event again, to an address or to opdeck's own receiver",
-		Place: "events", Key: Key{Press: "w", Hint: "replay", Help: "send the event again to a URL (asks)"},
+		Place: "events", Key: Key{Press: "u", Hint: "replay", Help: "send the event again to a URL (asks)"},
 		Without: map[Surface]string{Remote: "the caller would choose the address"},
 		Words: Question{Title: "Replay event", Verb: "Send", Ask: "Send event {id} again?", Done: "Sent.",
 			Declined: "Not sent."}})

@@ -150,7 +150,7 @@ func TestEverywhere(t *testing.T) {
 		x := w.console(width, height)
 		x.press("5").shows("Limits", "billing", "Policy wait")
 		x.press("6").shows("Session", "generation", "No fault known.")
-		x.press("F").armed("Refresh the tokens now?", "Every other client").press("y").shows("The tokens were refreshed.")
+		x.press("Z").armed("Refresh the tokens now?", "Every other client").press("y").shows("The tokens were refreshed.")
 		x.escape().shows("60 operations")
 		x.press("?").shows("Help · Operations").escape()
 		x.press(":").shows("type to filter").types("sess").shows("Session").press(enter).shows("generation").closes("generation")

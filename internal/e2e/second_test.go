@@ -162,15 +162,15 @@ func TestSecondPerson(t *testing.T) {
 	}
 	ask()
 	bo.shows("ana asks for approval: Remove document", op.Opid[:6], "1 to approve") // wherever bo is
-	bo.press("8").press("A").shows("1 approval waits", "document.remove", "ana")
-	bo.press("e").shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid,
+	bo.press("8").press("Q").shows("1 approval waits", "document.remove", "ana")
+	bo.press(".").shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid,
 		"Removes the document from", "wrong file")
 	bo.press(enter).shows("Operation " + op.Opid[:6]).press(esc).shows("Exactly what is sent") // and back
 
-	ana.press("8").press("A").shows("1 approval waits").press("P").shows("own request") // nobody lets their own pass
-	ana.closes("Approvals").closes("Audit").matches(`1 of \d+`)
+	ana.press("8").press("Q").shows("1 approval waits").press("+").shows("own request") // nobody lets their own pass
+	ana.closes("Approvals").press(esc).gone("› Audit").matches(`1 of \d+`)
 
-	bo.press("N").shows("Reason").types("no mandate" + enter).armed("Deny").press("y").shows("Denied").gone("1 to approve")
+	bo.press("-").shows("Reason").types("no mandate" + enter).armed("Deny").press("y").shows("Denied").gone("1 to approve")
 	ana.shows("bo denied: Remove document", "no mandate")
 	if !held(0) {
 		t.Error("what was denied was done")
@@ -180,7 +180,7 @@ func TestSecondPerson(t *testing.T) {
 		enter).armed("Ask for approval").press("y").shows("bo denied this").closes("bo denied this")
 	ana.press(down).matches(`2 of \d+`) // another document
 	ask()
-	bo.press(esc).shows("1 approval waits").press("g").press("P").armed("Approve").press("y").shows("Approved")
+	bo.press(esc).shows("1 approval waits").press("g").press("+").armed("Approve").press("y").shows("Approved")
 	ana.shows("bo approved: Remove document", "1 approved")
 	if !held(1) {
 		t.Error("the document went before who asked sent it")

@@ -23,7 +23,6 @@ type Key struct {
 	Long   string   // the sentence of the help screen
 	Writes bool     // changes something at the service; off when read-only
 	Extra  bool     // left out of the hint line, shown in the help
-	Yields bool     // on a screen that has a key of its own with one of these, that one is meant
 	Word   string   // names it where it is typed: "restore"
 	Typed  Typed    // how plain mode offers it
 
@@ -68,8 +67,7 @@ func (k Key) Shown() []string {
 	return out
 }
 
-func (k Key) extra() Key  { k.Extra = true; return k }
-func (k Key) yields() Key { k.Yields = true; return k }
+func (k Key) extra() Key { k.Extra = true; return k }
 
 func (k Key) unoffered(why string) Key { k.Typed.None = why; return k }
 func (k Key) typed(help string) Key    { k.Typed.Help = help; return k }

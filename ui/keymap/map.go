@@ -171,7 +171,7 @@ func New() *Map {
 			Counterparties: of(act.CounterpartyList).ofList(),
 		},
 		Totals: Totals{
-			Within: Bind("totals.within", "within", "split each group of the totals further", "w").ofList(),
+			Within: Bind("totals.within", "within", "split each group of the totals further", ".").ofList(),
 			Left: Bind("totals.left", "previous currency", "in the totals: previous currency",
 				"left").extra().unoffered(inFull),
 			Right: Bind("totals.right", "next currency", "in the totals: next currency", "right").extra().unoffered(inFull),
@@ -189,7 +189,7 @@ func New() *Map {
 			Share:    of(act.ComplianceShare),
 			Link:     of(act.ComplianceLink),
 			Finalize: of(act.ComplianceFinalize), SetApplication: of(act.CustomerSetApplication),
-			Operations: Bind("compliance.operations", "operations", "operations of this customer", "O"),
+			Operations: Bind("compliance.operations", "operations", "operations of this customer", "i"),
 			Files:      of(act.CustomerFiles),
 		},
 		Tariffs: Tariffs{Limits: of(act.TariffLimits), Commissions: of(act.TariffCommissions)},
@@ -209,7 +209,7 @@ func New() *Map {
 		Hooks: Hooks{Change: of(act.HookSet)},
 		Audit: Audit{
 			Verify: of(act.AuditVerify).ofList(), Export: of(act.AuditExport),
-			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals only", "a").ofList(),
+			Everything: Bind("audit.everything", "everything", "all records, or writes and refusals only", ".").ofList(),
 			Approvals:  of(act.ApprovalList).ofList(),
 			Approve:    of(act.ApprovalApprove), Deny: of(act.ApprovalDeny),
 		},
@@ -250,9 +250,8 @@ func globalKeys() Global {
 		Next:     Bind("next", "next row", "inside a record: the next row of its list", ">").extra(),
 		OnCall: Bind("oncall", "on call", "on call: what is wrong, what to do, and the state of each part on one page",
 			"B").extra(),
-		Why: Bind("why", "why", "conclusions of this screen, each with the read that shows it (E where e is another key)",
-			"e",
-			"E").extra().yields().quiet(),
+		Why: Bind("why", "why", "conclusions of this screen, each with the read that shows it",
+			"E").extra().quiet(),
 	}
 }
 
@@ -331,9 +330,9 @@ func columnKeys() Columns {
 			" "),
 		Narrower: Bind("columns.narrower", "narrower", "narrower", "left", "-"),
 		Wider:    Bind("columns.wider", "wider", "wider", "right", "+"),
-		Earlier:  Bind("columns.earlier", "earlier", "move it to the left", "K", "<"),
-		Later:    Bind("columns.later", "later", "move it to the right", "J", ">"),
-		Reset:    Bind("columns.reset", "reset", "restore the default columns", "r"),
+		Earlier:  Bind("columns.earlier", "earlier", "move it to the left", "<"),
+		Later:    Bind("columns.later", "later", "move it to the right", ">"),
+		Reset:    Bind("columns.reset", "reset", "restore the default columns", "0"),
 		Keep:     Bind("columns.keep", "keep", "save these columns", "enter", "c"),
 		Cancel:   Bind("columns.cancel", "cancel", "cancel", "esc", "q"),
 	}
@@ -362,7 +361,7 @@ func viewerKeys() Viewer {
 	return Viewer{
 		Search: Bind("viewer.search", "search", "search", "/").unoffered(inFull),
 		Next:   Bind("viewer.next", "next", "next match", "n").extra().unoffered(inFull),
-		Prev:   Bind("viewer.prev", "previous", "previous match", "N").extra().unoffered(inFull),
+		Prev:   Bind("viewer.prev", "previous", "previous match", "p").extra().unoffered(inFull),
 		Copy:   Bind("viewer.copy", "copy", "copy all (OSC 52)", "y").unoffered(inFull),
 		Close:  Bind("viewer.close", "close", "close", "esc", "q").unoffered(inFull),
 	}

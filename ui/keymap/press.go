@@ -92,12 +92,5 @@ func (k Key) Pressed(p Press) bool {
 	return !p.IsText() && key.Matches(p, k.Binding)
 }
 
-// Msg is what pressing k sends, for menus that press keys: of a key that gives way to those of screens the last
-// one, which no screen has.
-func (k Key) Msg() Press {
-	all := k.Keys()
-	if k.Yields {
-		return Parse(all[len(all)-1])
-	}
-	return Parse(all[0])
-}
+// Msg is what pressing k sends, for menus that press keys.
+func (k Key) Msg() Press { return Parse(k.Keys()[0]) }

@@ -188,7 +188,7 @@ func TestViewer(t *testing.T) {
 	if got := strings.Join(v.Lines(), "\n"); !strings.Contains(got, "needle") || !strings.Contains(got, "1/28") {
 		t.Errorf("the first hit is not on screen:\n%s", got)
 	}
-	press("N")
+	press("p")
 	if !strings.Contains(strings.Join(v.Lines(), "\n"), "28/28") {
 		t.Error("searching does not go around")
 	}

@@ -108,7 +108,7 @@ func TestListWide(t *testing.T) {
 
 func TestRequest(t *testing.T) {
 	r, _ := open(t, fake())
-	r.Send(uitest.Size(120, 40), uitest.Key("e"))
+	r.Send(uitest.Size(120, 40), uitest.Key("."))
 	golden.RequireEqual(t, []byte(r.View()))
 	r.Send(uitest.Key("esc"))
 	r.Has("2 approvals wait, 1 of them requested by you")
@@ -121,7 +121,7 @@ func TestTheRequestIsWhole(t *testing.T) {
 	one.Act.Path = "/v2/billing/operation/62387cd9-6926-45b3-bf48-8a53f850c0b8/document/ba464e45-f391-4664-ae43-fc789ef2b79d"
 	for _, w := range []int{40, 60, 80, 120, 200} {
 		r, _ := open(t, &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{one}, nil }})
-		r.Send(uitest.Size(w, 60), uitest.Key("e"))
+		r.Send(uitest.Size(w, 60), uitest.Key("."))
 		if !strings.Contains(strings.Join(strings.Fields(r.View()), ""), one.Act.Path) {
 			t.Errorf("at %d cells:\n%s", w, r.View())
 		}
@@ -130,7 +130,7 @@ func TestTheRequestIsWhole(t *testing.T) {
 
 func TestQuestion(t *testing.T) {
 	r, _ := open(t, fake())
-	r.Send(uitest.Size(100, 40), uitest.Key("P"))
+	r.Send(uitest.Size(100, 40), uitest.Key("+"))
 	golden.RequireEqual(t, []byte(r.View()))
 }
 
@@ -142,7 +142,7 @@ func TestApproveBindsToWhatWasShown(t *testing.T) {
 		return approval.Request{}, nil
 	}
 	r, clock := open(t, backend)
-	r.Send(uitest.Key("P"), uitest.Key("y"))
+	r.Send(uitest.Key("+"), uitest.Key("y"))
 	if got != "" {
 		t.Fatal("a key within 400 ms approves")
 	}
@@ -156,7 +156,7 @@ func TestApproveBindsToWhatWasShown(t *testing.T) {
 func TestProductionWantsTheId(t *testing.T) {
 	backend := fake()
 	r, clock := open(t, backend, shelltest.Production)
-	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y")) // approve is nil: it would panic
+	r.Send(uitest.Key("+"), clock.Wait(time.Second), uitest.Key("y")) // approve is nil: it would panic
 	r.Has("Approve")
 }
 
@@ -168,7 +168,7 @@ func TestDenyWantsAReason(t *testing.T) {
 		return approval.Request{}, nil
 	}
 	r, clock := open(t, backend)
-	r.Send(uitest.Key("N"), uitest.Key("enter"))
+	r.Send(uitest.Key("-"), uitest.Key("enter"))
 	r.Has("give a reason")
 	r.Send(uitest.Type("no mandate"), uitest.Key("enter"), clock.Wait(time.Second))
 	r.Has("your reason", "no mandate")
@@ -181,22 +181,22 @@ func TestDenyWantsAReason(t *testing.T) {
 
 func TestKeysSayWhyTheyAreOff(t *testing.T) {
 	r, _ := open(t, fake())
-	r.Send(uitest.Key("down"), uitest.Key("P"))
+	r.Send(uitest.Key("down"), uitest.Key("+"))
 	r.Has("You cannot decide your own request")
-	r.Send(uitest.Key("e"))
+	r.Send(uitest.Key("."))
 	r.Has("ask a colleague")
-	r.Send(uitest.Key("esc"), uitest.Key("down"), uitest.Key("N"))
+	r.Send(uitest.Key("esc"), uitest.Key("down"), uitest.Key("-"))
 	r.Has("is no longer open: it is approved")
 	r, _ = open(t, fake(), as("eve", api.Viewer))
-	r.Send(uitest.Key("P"))
+	r.Send(uitest.Key("+"))
 	r.Has("Your role (viewer) may not approve")
 	r, _ = open(t, fake(), as(" ", api.Admin))
-	r.Send(uitest.Key("P"))
+	r.Send(uitest.Key("+"))
 	r.Has("You are not logged in as a person")
 	r, _ = open(t, fake(), func(o *ui.Options) {
 		o.Context = api.WithActor(context.Background(), api.Actor{Name: "ana2", Role: api.Operator, Key: "SHA256:bob"})
 	})
-	r.Send(uitest.Key("P"))
+	r.Send(uitest.Key("+"))
 	r.Has("bob asked with the same key")
 }
 
@@ -207,7 +207,7 @@ func TestRefusalIsExplained(t *testing.T) {
 			Public: "The request has changed since you read it.", Hint: "Open it again."}
 	}
 	r, clock := open(t, backend)
-	r.Send(uitest.Key("P"), clock.Wait(time.Second), uitest.Key("y"))
+	r.Send(uitest.Key("+"), clock.Wait(time.Second), uitest.Key("y"))
 	r.Has("The approval refused", "changed since you read it", "Open it again.")
 }
 
@@ -218,7 +218,7 @@ func TestNews(t *testing.T) {
 	backend.list = func() ([]approval.Request, error) { return append(sample(), fresh), nil }
 	r.Send(ui.Changed{Kind: "operation"}, ui.Changed{Kind: Kind})
 	r.Has("3 approvals wait")
-	r.Send(uitest.Key("g"), uitest.Key("P"), clock.Wait(time.Second))
+	r.Send(uitest.Key("g"), uitest.Key("+"), clock.Wait(time.Second))
 	backend.list = func() ([]approval.Request, error) { return sample()[:1], nil }
 	r.Send(ui.Changed{Kind: Kind})
 	r.Has("is no longer open: it was decided or has lapsed", "No approval waits")
@@ -229,7 +229,7 @@ func TestTimeAloneEndsARequest(t *testing.T) {
 	r, clock := open(t, fake())
 	r.Send(clock.Wait(31 * time.Minute))
 	r.Has("No approval waits", "lapsed")
-	r.Send(uitest.Key("P"))
+	r.Send(uitest.Key("+"))
 	r.Has("it is lapsed")
 }
 
@@ -300,9 +300,9 @@ func TestHostileText(t *testing.T) {
 	long.ID, long.Act.Body = "rlong", json.RawMessage("["+strings.Repeat(fmt.Sprintf("%q,", bad), 300)+"1]")
 	backend := &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{q, long}, nil }}
 	r, clock := open(t, backend)
-	r.Send(uitest.Keys("e", "J", "esc", "esc", "y", "Y", "P"), clock.Wait(time.Second))
+	r.Send(uitest.Keys(".", "J", "esc", "esc", "y", "Y", "+"), clock.Wait(time.Second))
 	shelltest.Sizes(r)
-	r.Send(uitest.Key("n"), uitest.Key("down"), uitest.Key("e"), uitest.Size(120, 60), uitest.Key("N"), uitest.Paste(bad),
+	r.Send(uitest.Key("n"), uitest.Key("down"), uitest.Key("."), uitest.Size(120, 60), uitest.Key("-"), uitest.Paste(bad),
 		uitest.Key("enter"), clock.Wait(time.Second))
 	shelltest.Sizes(r)
 }
@@ -310,7 +310,7 @@ func TestHostileText(t *testing.T) {
 func TestSizes(t *testing.T) {
 	r, _ := open(t, fake())
 	shelltest.Sizes(r)
-	r.Send(uitest.Key("e"))
+	r.Send(uitest.Key("."))
 	shelltest.Sizes(r)
 }
 
@@ -347,21 +347,21 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	}
 }
 
-// TestHitsAreNoDecisions: n and N go to hits while something is searched for; the
+// TestHitsAreNoDecisions: n and p go to hits while something is searched for; the
 // keys that decide are back when the search ends.
 func TestHitsAreNoDecisions(t *testing.T) {
 	r, _ := open(t, fake()) // approve and deny are nil: they would panic
-	r.Send(uitest.Key("e"), uitest.Key("/"), uitest.Type("NP"))
+	r.Send(uitest.Key("."), uitest.Key("/"), uitest.Type("NP"))
 	r.Has("enter find", "esc end the search")
 	r.Send(uitest.Key("enter"), uitest.Key("esc"), uitest.Key("/"), uitest.Type("o"), uitest.Key("enter"))
-	r.Has("1/", "esc end the search  n next  N previous")
-	r.Send(uitest.Key("n"), uitest.Key("n"), uitest.Key("N"))
+	r.Has("1/", "esc end the search  n next  p previous")
+	r.Send(uitest.Key("n"), uitest.Key("n"), uitest.Key("p"))
 	r.Has("2/")
-	r.Send(uitest.Key("P"))
-	r.Has("P does nothing here")
+	r.Send(uitest.Key("+"))
+	r.Has("+ does nothing here")
 	r.Send(uitest.Key("esc"))
-	r.Has("P approve  N deny")
-	r.Send(uitest.Key("N"))
+	r.Has("+ approve  - deny")
+	r.Send(uitest.Key("-"))
 	r.Has("Deny compliance.share")
 }
 
@@ -380,10 +380,10 @@ func TestWhatASecondPersonDecidesBy(t *testing.T) {
 		}
 	}
 	hidden()
-	r.Send(uitest.Key("P"))
+	r.Send(uitest.Key("+"))
 	r.Has(append(judged, "[ No ]")...)
 	hidden()
-	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("e"))
+	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Key("."))
 	r.Has(append(judged, "cdcdcd", "ababab")...)
 }
 
@@ -399,7 +399,7 @@ func TestEnterOpensTheObject(t *testing.T) {
 	var s *Screen
 	shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { s = New(env, fake(), ""); return s },
 		place, as("ana", api.Operator))
-	for _, press := range []string{"enter", "e"} {
+	for _, press := range []string{"enter", "."} {
 		s.Update(uitest.Key(press))
 		a, _ := s.Wants(), 0
 		if _, opens := a.(ui.Open); opens != (press == "enter") {

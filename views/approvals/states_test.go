@@ -42,14 +42,14 @@ func TestEveryState(t *testing.T) {
 		"error":      {list: func() ([]approval.Request, error) { return nil, broken }},
 		"stale":      {list: one(sample()...), keys: []string{"r"}, err: broken},
 		"hostile":    {list: one(hostile)},
-		"page":       {list: one(hostile), keys: []string{"e"}},
-		"own":        {list: one(request("rown00000000", "Ana", approval.Open, time.Minute)), keys: []string{"e"}},
-		"denied":     {list: one(sample()[0]), keys: []string{"e"}},
-		"spent":      {list: one(sample()[3]), keys: []string{"e", "end"}},
-		"viewer":     {list: one(sample()...), opts: []shelltest.Option{as("vic", api.Viewer)}, keys: []string{"P"}},
-		"readonly":   {list: one(sample()...), opts: []shelltest.Option{shelltest.ReadOnly}, keys: []string{"P"}},
-		"question":   {list: one(sample()...), keys: []string{"P"}},
-		"production": {list: one(sample()...), opts: []shelltest.Option{shelltest.Production}, keys: []string{"P"}},
+		"page":       {list: one(hostile), keys: []string{"."}},
+		"own":        {list: one(request("rown00000000", "Ana", approval.Open, time.Minute)), keys: []string{"."}},
+		"denied":     {list: one(sample()[0]), keys: []string{"."}},
+		"spent":      {list: one(sample()[3]), keys: []string{".", "end"}},
+		"viewer":     {list: one(sample()...), opts: []shelltest.Option{as("vic", api.Viewer)}, keys: []string{"+"}},
+		"readonly":   {list: one(sample()...), opts: []shelltest.Option{shelltest.ReadOnly}, keys: []string{"+"}},
+		"question":   {list: one(sample()...), keys: []string{"+"}},
+		"production": {list: one(sample()...), opts: []shelltest.Option{shelltest.Production}, keys: []string{"+"}},
 	} {
 		for size, wh := range shelltest.Drawn(name, "page") {
 			t.Run(name+"-"+size, func(t *testing.T) {

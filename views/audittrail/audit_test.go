@@ -132,22 +132,22 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 		return audit.Page{Entries: append([]audit.Entry{opened, out}, sample()...)}, nil
 	}
 	r, _ := open(t, log)
-	r.Has("4 writes and refusals; a shows all records", "document.attach", "denied ×12", "a everything")
+	r.Has("4 writes and refusals; . shows all records", "document.attach", "denied ×12", ". everything")
 	if strings.Contains(r.View(), "console.open") || strings.Contains(r.View(), "intent") {
 		t.Error(r.View())
 	}
-	r.Send(uitest.Key("a"))
-	r.Has("7 records of all kinds; a shows writes and refusals", "console.open", "intent", "a writes only")
-	r.Send(uitest.Key("a"), uitest.Key("/"), uitest.Type("event:console.open"), uitest.Key("enter"))
+	r.Send(uitest.Key("."))
+	r.Has("7 records of all kinds; . shows writes and refusals", "console.open", "intent", ". writes only")
+	r.Send(uitest.Key("."), uitest.Key("/"), uitest.Type("event:console.open"), uitest.Key("enter"))
 	r.Has("0 writes and refusals")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	r.Send(uitest.Key("r"))
-	r.Has("No record matches the filter.", "a searches records of every kind")
-	r.Send(uitest.Key("a"))
-	r.Has("1 record of all kinds; a shows writes and refusals", "console.open")
+	r.Has("No record matches the filter.", ". searches records of every kind")
+	r.Send(uitest.Key("."))
+	r.Has("1 record of all kinds; . shows writes and refusals", "console.open")
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{opened}}, nil }
-	r.Send(uitest.Key("esc"), uitest.Key("a"))
-	r.Has("No writes or refusals yet.", "a searches records of every kind")
+	r.Send(uitest.Key("esc"), uitest.Key("."))
+	r.Has("No writes or refusals yet.", ". searches records of every kind")
 }
 
 // TestTheFilterOffersWhatIsOnScreen, without a question to the trail.

@@ -54,7 +54,7 @@ func unmasked(o *ui.Options) { o.Mask = false }
 func TestSetApplication(t *testing.T) {
 	f := applicant()
 	r, clock := open(t, f, unmasked)
-	r.Send(uitest.Size(110, 40), uitest.Key("A"))
+	r.Send(uitest.Size(110, 40), uitest.Key("_"))
 	r.Says("Application, individual", "firstName", "Kovačević", "Fields that are not shown here stay unchanged.")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter"), uitest.Type("resid"), uitest.Keys("down", "enter", "enter"))
 	r.Says("File of PROOF_OF_RESIDENCE", "No file", "lease.pdf", "LEASE_AGREEMENT", "All files read: 2")
@@ -81,7 +81,7 @@ func TestSetApplication(t *testing.T) {
 func TestAnotherApplicationIsNotOverwritten(t *testing.T) {
 	f := applicant()
 	r, clock := open(t, f, unmasked)
-	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter"))
+	r.Send(uitest.Size(110, 40), uitest.Key("_"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter"))
 	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Other"}}`)
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	r.Says("changed by another client", "press esc, then A", "Anna")
@@ -105,7 +105,7 @@ func TestNothingIsAssumedOfAnApplication(t *testing.T) {
 			f := applicant()
 			f.app.Individual = json.RawMessage(c.body)
 			r, _ := open(t, f, unmasked)
-			r.Send(uitest.Size(110, 40), uitest.Key("A"))
+			r.Send(uitest.Size(110, 40), uitest.Key("_"))
 			r.Says(c.want)
 			if strings.Contains(r.View(), c.not) {
 				t.Errorf("%q shows in\n%s", c.not, r.View())
@@ -119,14 +119,14 @@ func TestNothingIsAssumedOfAnApplication(t *testing.T) {
 func TestAnApplicationIsNotSent(t *testing.T) {
 	f := applicant()
 	r, _ := open(t, f, unmasked)
-	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter", "enter"))
+	r.Send(uitest.Size(110, 40), uitest.Key("_"), uitest.Keys("enter", "enter", "enter"))
 	r.Says("Nothing was changed")
 	r, _ = open(t, f, unmasked, shelltest.ReadOnly)
-	r.Send(uitest.Key("A"))
+	r.Send(uitest.Key("_"))
 	r.Says("read-only")
 	r, clock := open(t, f, func(o *ui.Options) { o.Mask = true })
 	f.app.Individual = json.RawMessage(`{"application":{"emailAddress":"ana@example.com","firstName":"Ana","iban":"EE382200221020145685"},"documents":[]}`)
-	r.Send(uitest.Size(110, 40), uitest.Key("A"))
+	r.Send(uitest.Size(110, 40), uitest.Key("_"))
 	r.Says("Masked values are left out", "› firstName")
 	for _, secret := range []string{"ana@", "EE382200221020145685"} {
 		if strings.Contains(r.View(), secret) {
@@ -139,7 +139,7 @@ func TestAnApplicationIsNotSent(t *testing.T) {
 	}
 	f.set = nil
 	r, _ = open(t, f, func(o *ui.Options) { o.About.Role = "viewer" })
-	r.Send(uitest.Key("A"))
+	r.Send(uitest.Key("_"))
 	r.Says("masked values cannot be sent back")
 	if len(f.set) != 0 {
 		t.Errorf("sent %q", f.set)
@@ -157,12 +157,12 @@ func TestApplicationForm(t *testing.T) {
 		for size, wh := range shelltest.Drawn(name, "form") {
 			t.Run(name+"-"+size, func(t *testing.T) {
 				r, _ := open(t, c.f, unmasked)
-				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("A"), uitest.Keys(slices.Repeat([]string{"tab"}, c.tabs)...), uitest.Key("down"))
+				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("_"), uitest.Keys(slices.Repeat([]string{"tab"}, c.tabs)...), uitest.Key("down"))
 				golden.RequireEqual(t, r.View())
 			})
 			t.Run(name+"-file-"+size, func(t *testing.T) {
 				r, _ := open(t, c.f, unmasked)
-				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("A"), uitest.Keys(slices.Repeat([]string{"tab"}, c.tabs)...), uitest.Type("DEED"), uitest.Key("enter"))
+				r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("_"), uitest.Keys(slices.Repeat([]string{"tab"}, c.tabs)...), uitest.Type("DEED"), uitest.Key("enter"))
 				golden.RequireEqual(t, r.View())
 			})
 		}
@@ -177,7 +177,7 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	f.files = []api.CustomerFile{{ID: "f-9", FileName: "other.pdf"}, f.files[0], f.files[1]} // f-1, which the application names, is on the second page
 	r, _ := open(t, f, unmasked)
 	before := f.calls
-	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
+	r.Send(uitest.Size(110, 40), uitest.Key("_"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
 	r.Says("File of DEED", "other.pdf", "not known yet how a document refers", "1 of 3 files read", "More files (one customer call)")
 	if f.calls != before+2 {
 		t.Errorf("%d calls", f.calls-before)
@@ -233,7 +233,7 @@ func TestSeveralDocuments(t *testing.T) {
 	f := applicant()
 	r, clock := open(t, f, unmasked)
 	add := func(kind string) { r.Send(uitest.Type(kind), uitest.Keys("enter", "enter")) }
-	r.Send(uitest.Size(110, 40), uitest.Key("A"), uitest.Keys("enter", "enter"))
+	r.Send(uitest.Size(110, 40), uitest.Key("_"), uitest.Keys("enter", "enter"))
 	add("CONTRACT")
 	for _, kind := range []string{"INVOICE", "PHOTO"} {
 		r.Send(uitest.Type("another"), uitest.Key("enter"))

@@ -85,5 +85,5 @@ func TestWaitingIsNoFailure(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	r.Has("Removal needs a second person", "request r1", "Ask a colleague.", "8, then A")
+	r.Has("Removal needs a second person", "request r1", "Ask a colleague.", "8, then Q")
 }

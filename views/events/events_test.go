@@ -75,10 +75,10 @@ func TestNothingConfigured(t *testing.T) {
 
 func TestCodesPage(t *testing.T) {
 	r, _ := open(t, full(), here)
-	r.Send(uitest.Size(100, 30), uitest.Key("c"))
+	r.Send(uitest.Size(100, 30), uitest.Key("="))
 	golden.RequireEqual(t, []byte(r.View()))
 	r, _ = open(t, &fake{}, here)
-	r.Send(uitest.Key("c"))
+	r.Send(uitest.Key("="))
 	r.Has("No meanings learned yet")
 }
 
@@ -94,14 +94,14 @@ func TestFollow(t *testing.T) {
 		t.Errorf("waited behind %v", f.waits)
 	}
 	r.Send(uitest.Key("up"))
-	r.Has("not following; p follows")
+	r.Has("not following; L follows")
 	f.rows = append([]receiver.Stored{operation(11, 1, 300), operation(10, 2, 200)}, f.rows...)
 	f.coming = [][]receiver.Stored{{operation(12, 1, 400)}}
 	r.Send(uitest.Key("r"))
 	r.Has("10 of 12") // the cursor stays on its event
-	r.Send(uitest.Key("p"))
+	r.Send(uitest.Key("L"))
 	r.Has("12 of 12", "following")
-	r.Send(uitest.Key("p"))
+	r.Send(uitest.Key("L"))
 	r.Has("not following")
 }
 
@@ -233,13 +233,13 @@ func TestReplay(t *testing.T) {
 		return receiver.Attempt{Act: "replay", Target: target, Status: 503, Latency: 12 * time.Millisecond}, nil
 	}
 	r, clock := open(t, f, here)
-	r.Send(uitest.Keys("w", "enter"), uitest.Key("y"), clock.Wait(time.Second))
+	r.Send(uitest.Keys("u", "enter"), uitest.Key("y"), clock.Wait(time.Second))
 	if len(got) != 0 {
 		t.Fatal("replayed before the question took keys")
 	}
 	r.Send(uitest.Key("y"))
 	r.Has("was processed again")
-	r.Send(uitest.Keys("w", "down", "enter"), uitest.Type("http://far.example/x"), uitest.Key("enter"))
+	r.Send(uitest.Keys("u", "down", "enter"), uitest.Type("http://far.example/x"), uitest.Key("enter"))
 	r.Has("use https, or http to this host only")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("https://x.example/in"), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
 	r.Has("https://x.example/in did not accept it: 503 after 12ms")
@@ -247,7 +247,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{}, receiver.ErrNotFound }
-	r.Send(uitest.Keys("w", "enter"), clock.Wait(time.Second), uitest.Key("y"))
+	r.Send(uitest.Keys("u", "enter"), clock.Wait(time.Second), uitest.Key("y"))
 	r.Has("The replay failed")
 }
 
@@ -300,7 +300,7 @@ func TestWhoMayChangeTheSettings(t *testing.T) {
 	r, _ = open(t, f, here, shelltest.ReadOnly)
 	r.Send(uitest.Keys("W", "enter"))
 	r.Has("This context is read-only")
-	r.Send(uitest.Keys("esc", "w"))
+	r.Send(uitest.Keys("esc", "u"))
 	r.Has("This context is read-only")
 }
 
@@ -358,9 +358,9 @@ func TestHostileText(t *testing.T) {
 	f.replay = func(string, string) (receiver.Attempt, error) { return receiver.Attempt{Target: bad, Error: bad}, nil }
 	r, clock := open(t, f, Config{Listen: bad, Verify: bad}, shelltest.Unmasked)
 	for range f.rows {
-		r.Send(uitest.Size(100, 60), uitest.Keys("enter", "J", "esc", "w", "enter"), clock.Wait(time.Second), uitest.Keys("y", "y", "Y", "esc", "up"))
+		r.Send(uitest.Size(100, 60), uitest.Keys("enter", "J", "esc", "u", "enter"), clock.Wait(time.Second), uitest.Keys("y", "y", "Y", "esc", "up"))
 	}
-	r.Send(uitest.Keys("c"))
+	r.Send(uitest.Keys("="))
 	shelltest.Sizes(r)
 	r.Send(uitest.Keys("esc", "W", "enter"))
 	shelltest.Sizes(r)

@@ -79,7 +79,7 @@ func (d *page) label() string {
 // TestTheCursorOpensWhatItStandsOn goes from link to link, opens each, and comes back to it.
 func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 	d := newPage(t)
-	d.Send(uitest.Size(160, 45), uitest.Key("T"), uitest.Key("g"))
+	d.Send(uitest.Size(160, 45), uitest.Key("H"), uitest.Key("g"))
 	want := []struct{ on, kind, id string }{
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"},
 		{"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID},
@@ -216,7 +216,7 @@ func TestFilled(t *testing.T) {
 	for _, wh := range [][2]int{{40, 12}, {160, 45}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", wh[0], wh[1]), func(t *testing.T) {
 			d := newPage(t)
-			d.Send(uitest.Size(wh[0], wh[1]), uitest.Keys("T", "tab", "tab"))
+			d.Send(uitest.Size(wh[0], wh[1]), uitest.Keys("H", "tab", "tab"))
 			golden.RequireEqual(t, d.View())
 		})
 	}
@@ -225,7 +225,7 @@ func TestFilled(t *testing.T) {
 // TestTheCursorStaysOnScreen: enter would else open something that nobody sees.
 func TestTheCursorStaysOnScreen(t *testing.T) {
 	d := newPage(t)
-	d.Send(uitest.Size(160, 45), uitest.Key("T"))
+	d.Send(uitest.Size(160, 45), uitest.Key("H"))
 	for _, wh := range [][2]int{{80, 24}, {40, 12}, {120, 40}, {60, 14}} {
 		d.Send(uitest.Size(wh[0], wh[1]))
 		if line := d.screen.Link().ID; !strings.Contains(line, "77777777") || cursorLine(d.View()) == "" {

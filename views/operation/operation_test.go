@@ -149,12 +149,12 @@ func TestChildrenAreReadOnDemand(t *testing.T) {
 	op := apitest.Operation(map[string]any{"isParent": true})
 	child := apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000001", "type": "TRANSFER"})
 	r, _ := open(t, &fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Child{{Operation: child, Depth: 1}}}})
-	r.Send(uitest.Key("T"))
+	r.Send(uitest.Key("H"))
 	if text := all(r); !strings.Contains(text, "1 child operation") || !strings.Contains(text, "77777777-0000-4000-8000-000000000001") {
 		t.Errorf("the child does not show:\n%s", text)
 	}
 	r, _ = open(t, &fake{op: op})
-	r.Send(uitest.Key("T"))
+	r.Send(uitest.Key("H"))
 	if !strings.Contains(r.View(), "The service reports no parent and no child operations.") {
 		t.Errorf("nothing says that there are none:\n%s", r.View())
 	}
@@ -163,7 +163,7 @@ func TestChildrenAreReadOnDemand(t *testing.T) {
 // TestTheCursorGoesToTheChildren that a person asked for, whatever fits the window.
 func TestTheCursorGoesToTheChildren(t *testing.T) {
 	d := newPage(t)
-	d.Send(uitest.Key("T"))
+	d.Send(uitest.Key("H"))
 	if got := d.label(); got != "child" {
 		t.Errorf("the cursor is on %q", got)
 	}

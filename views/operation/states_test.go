@@ -36,10 +36,10 @@ func TestStates(t *testing.T) {
 		"nothing":  {},
 		"error":    {f: fake{op: op, err: gone}},
 		"stale":    {f: fake{op: op}, keys: []string{"r"}, fail: true},
-		"children": {f: fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Child{{Operation: child, Depth: 1}, {Operation: child, Depth: 2}}}}, keys: []string{"T", "end"}},
+		"children": {f: fake{op: op, tree: api.OperationTree{Parent: op, Children: []api.Child{{Operation: child, Depth: 1}, {Operation: child, Depth: 2}}}}, keys: []string{"H", "end"}},
 		"child": {f: fake{op: child, tree: api.OperationTree{Parent: child, Ancestors: []api.Operation{op, apitest.Operation(map[string]any{"opid": "77777777-0000-4000-8000-000000000002"})}}},
-			keys: []string{"T"}},
-		"childerr": {f: fake{op: op}, keys: []string{"T", "end"}, fail: true},
+			keys: []string{"H"}},
+		"childerr": {f: fake{op: op}, keys: []string{"H", "end"}, fail: true},
 		"bare":     {f: fake{op: bare}},
 		"readonly": {f: fake{op: op}, opts: []shelltest.Option{shelltest.ReadOnly}},
 	} {

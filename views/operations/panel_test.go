@@ -73,7 +73,7 @@ func TestASecondGrouping(t *testing.T) {
 	f := &fake{n: 4, totals: func(by []index.By) index.Group { asked = by; return twoByTwo(by) }}
 	d := open(t, f)
 	d.Send(uitest.Size(120, 40))
-	d.keys("T", "T", "w", "down", "enter")
+	d.keys("T", "T", ".", "down", "enter")
 	d.Has("each split by type", "status, type", "  WITHDRAW", "123,456,789,012,345.67")
 	if !slices.Equal(asked, []index.By{index.ByStatus, index.ByType}) {
 		t.Errorf("asked by %v", asked)

@@ -109,7 +109,7 @@ func TestScreens(t *testing.T) {
 		"error": {f: &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer.", Hint: "opdeck doctor checks it."}},
 			known: verdict.Facts{Now: verdicttest.Noon, Store: incident("39 database down").Store}},
 		"hostile":  {f: &fake{st: hostile()}, known: hostileFacts()},
-		"question": {f: &fake{st: live()}, known: verdicttest.Live(), keys: []string{"F"}},
+		"question": {f: &fake{st: live()}, known: verdicttest.Live(), keys: []string{"Z"}},
 		"doctor":   {f: &fake{st: live()}, known: verdicttest.Live(), keys: []string{"D"}},
 	} {
 		for size, wh := range shelltest.Drawn(name, "lent", "outage") {
@@ -155,8 +155,8 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		want []string
 		done string
 	}{
-		"F": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "loses its session", "generation 4"}, "The tokens were refreshed."},
-		"L": {"login", []string{"Log in again?", "six logins per minute", "client of this account loses its session"}, "Logged in again."},
+		"Z": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "loses its session", "generation 4"}, "The tokens were refreshed."},
+		"I": {"login", []string{"Log in again?", "six logins per minute", "client of this account loses its session"}, "Logged in again."},
 		"X": {"reset", []string{"Erase the stored session and unblock logins?", "Sends nothing now", "the next call " +
 			"logs in"}, "The session was reset"},
 	} {
@@ -186,7 +186,7 @@ func TestADeadToken(t *testing.T) {
 	})}
 	r, clock := open(t, f)
 	r.Says("state doubtful", "revoked", "at 11:59:12", "refresh none")
-	r.Send(uitest.Key("F"), clock.Wait(shelltest.Armed))
+	r.Send(uitest.Key("Z"), clock.Wait(shelltest.Armed))
 	r.Says("There are no tokens to refresh. Log in?", "six logins per minute")
 	r.Send(uitest.Key("y"))
 	r.Says("Logged in: there were no tokens to refresh.")
@@ -227,7 +227,7 @@ func TestAWrongClockHere(t *testing.T) {
 	r.Says("2:30 of 5:00 until 13:02:30", "12:30 of 15:00 until 13:12:30", "12:58:00 ✓ refresh ok", "next refresh 13:02:00", "store, now")
 	r.Send(clock.Wait(10 * time.Second))
 	r.Says("2:20 of 5:00 until 13:02:30")
-	r.Send(uitest.Key("F"))
+	r.Send(uitest.Key("Z"))
 	r.Says("Refresh the tokens now?")
 }
 
@@ -240,7 +240,7 @@ func TestNothingOfAPageIsCut(t *testing.T) {
 
 func TestReadOnlySaysWhy(t *testing.T) {
 	r, _ := open(t, &fake{st: live()}, shelltest.ReadOnly)
-	for _, k := range []string{"F", "L", "X"} {
+	for _, k := range []string{"Z", "I", "X"} {
 		r.Send(uitest.Key(k))
 		r.Says("read-only")
 	}
@@ -274,6 +274,6 @@ func TestViewIsPure(t *testing.T) {
 		factory := func(env *ui.Env, _ ui.Place) ui.Screen { return New(env, &fake{st: live()}) }
 		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindSession}))
 	}, func(c *uitest.Clock) []tea.Msg {
-		return []tea.Msg{c.Wait(5 * time.Second), uitest.Key("F"), c.Wait(time.Second), uitest.Key("y"), uitest.Size(60, 10), uitest.Keys("j", "j"), c.Wait(time.Minute), uitest.Size(120, 40)}
+		return []tea.Msg{c.Wait(5 * time.Second), uitest.Key("Z"), c.Wait(time.Second), uitest.Key("y"), uitest.Size(60, 10), uitest.Keys("j", "j"), c.Wait(time.Minute), uitest.Size(120, 40)}
 	})
 }

@@ -86,7 +86,7 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 			says: "another client logged in or refreshed: GET /v2/", stays: "session status"},
 		{kind: evidence.Forbidden, prepare: func(t *testing.T, a *app.App) {
 			admin(t, a, "PUT", "faults", `{"spec":"status=tree:401"}`)
-		}, command: "operation tree " + first, place: ui.Place{Kind: ui.KindOperation, ID: first}, keys: []string{"T", "~"},
+		}, command: "operation tree " + first, place: ui.Place{Kind: ui.KindOperation, ID: first}, keys: []string{"H", "~"},
 			typed: []string{"operation " + first, "tree"}, says: "not authorised for GET /v2/", stays: "session status"},
 	}
 	for _, kind := range evidence.Kinds() {
