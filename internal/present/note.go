@@ -24,3 +24,12 @@ func NoteText(n note.Note) string { return n.Text.Line(note.Most) }
 func NoteBy(o Options, n note.Note) string {
 	return format.Time(n.At, o.Zone) + "  " + safe(n.Author, 40)
 }
+
+// NoteFound says which note finds an operation by a word of a filter.
+func NoteFound(o Options, n note.Note) string {
+	on := "Note"
+	if n.Object == note.Customer {
+		on = "Note on the customer"
+	}
+	return on + ", " + NoteBy(o, n) + ": " + NoteText(n)
+}

@@ -4,8 +4,10 @@ import (
 	"strings"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 )
@@ -74,7 +76,19 @@ func (s *Screen) HeadLines() []string {
 	for _, u := range s.lacks {
 		lines = append(lines, th.Warn.Render(draw.Cut(u.String(), w)))
 	}
+	if len(s.noted) > 0 {
+		lines = append(lines, th.Dim.Render(draw.Cut(s.heading().noteLine(), w)))
+	}
 	return lines
+}
+
+// noteLine is the note by which the filter finds the row under the cursor, else how many notes it finds rows by.
+func (s heading) noteLine() string {
+	r, _ := s.rows.record(s.Table.SelectedID())
+	if n, ok := note.Of(r.Op, s.noted); ok {
+		return present.NoteFound(s.env.Present(), n)
+	}
+	return format.Plural(len(s.noted), "note contains", "notes contain") + " words of the filter."
 }
 
 // mixed reports whether the list is sorted by amounts and holds several currencies.

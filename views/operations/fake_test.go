@@ -15,6 +15,7 @@ import (
 	"opdeck/api/endpoint/endpointtest"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/note"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
@@ -24,6 +25,7 @@ import (
 // leaves every second one. calls counts all questions, most is the largest
 // window that was asked for.
 type fake struct {
+	noted   []note.Note
 	n       int
 	ops     []api.Operation // instead of made ones
 	calls   int
@@ -172,6 +174,11 @@ func (f *fake) Unreported(_ context.Context, q filter.OperationExpr) (out []inde
 		}
 	}
 	return out, f.err
+}
+
+func (f *fake) Noted(context.Context, filter.OperationExpr) ([]note.Note, error) {
+	f.calls++
+	return f.noted, f.err
 }
 
 func (f *fake) Nearest(context.Context, filter.OperationExpr, *time.Location) (string, bool, error) {

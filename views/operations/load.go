@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -8,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/servicefilter"
 	"opdeck/ui"
 )
@@ -83,19 +85,20 @@ func (s loader) count() tea.Cmd {
 	})
 }
 
-// judge reads how many rows the filter cannot judge, once for each filter.
+// judge reads how many rows the filter cannot judge, and the notes that it finds rows by, once for each filter.
 func (s loader) judge() tea.Cmd {
 	s.judges.Stop()
-	s.judged, s.lacks = s.loaded, nil
+	s.judged, s.lacks, s.noted = s.loaded, nil, nil
 	ix, f := s.index, s.Filter.Shown
-	if len(f.Needs()) == 0 {
+	if len(f.Needs()) == 0 && len(filter.NotedTexts(f)) == 0 {
 		return nil
 	}
 	return s.env.Read(s.judges, func(ctx context.Context) ui.Then {
 		lacks, err := ix.Unreported(ctx, f)
+		noted, failed := ix.Noted(ctx, f)
 		return func() (ui.Action, tea.Cmd) {
-			if !s.Failed(err) {
-				s.lacks = lacks
+			if !s.Failed(cmp.Or(err, failed)) {
+				s.lacks, s.noted = lacks, noted
 				s.Changed()
 			}
 			return nil, nil

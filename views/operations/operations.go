@@ -15,6 +15,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/ui"
@@ -38,6 +39,8 @@ type Index interface {
 	Unreported(ctx context.Context, f filter.OperationExpr) ([]index.Unreported, error)
 	// Nearest is the filter closest to f that matches something, for one that matches nothing; not ok for none.
 	Nearest(ctx context.Context, f filter.OperationExpr, zone *time.Location) (text string, ok bool, err error)
+	// Noted lists the notes that the filter finds operations by.
+	Noted(ctx context.Context, f filter.OperationExpr) ([]note.Note, error)
 	// Consistent runs fn, perhaps more than once, with an Index that answers every
 	// question from one state.
 	Consistent(ctx context.Context, fn func(Index) error) error
@@ -127,6 +130,7 @@ type Screen struct {
 	panel   panel
 	judged  string             // the filter that lacks belongs to
 	lacks   []index.Unreported // rows that it cannot judge
+	noted   []note.Note        // that it finds rows by
 	stale   bool               // news came while a read was under way
 	whole   bool               // the next read counts, too
 	restart bool               // the next rows are another list: the cursor goes to its beginning

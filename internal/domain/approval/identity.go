@@ -93,6 +93,16 @@ func (p Person) names() []string {
 // IsRequester reports whether this person filed r; only they can use its approval.
 func IsRequester(who api.Actor, r Request) bool { return person(who).same(r.Requester) }
 
+// WaitsFor reports whether a request waits for who: they can decide it, or it is theirs, was approved and can be sent.
+func WaitsFor(who api.Actor, r Request) bool {
+	return Decides(who, r) || r.State == Approved && IsRequester(who, r)
+}
+
+// Decides reports whether a request waits for a decision that who may make.
+func Decides(who api.Actor, r Request) bool {
+	return r.State == Open && WhyNotSecond(who, r.Requester) == nil && who.Role.May(api.MayApprove)
+}
+
 // WhyNotSecond says why who cannot approve a request of requester; nil if they can. It refuses everyone who might be
 // the requester under another name: with the same key, login name, certificate id or user id, or with a difference
 // that proves nothing.

@@ -76,6 +76,17 @@ func (t *Tracker) Of(ctx context.Context, id string) ([]Row, error) {
 	return slices.DeleteFunc(rows, func(r Row) bool { return r.ID != id || r.State == Sending }), err
 }
 
+// InDoubt lists the objects of a kind with a write whose outcome is unknown, without checking for dead processes.
+func (t *Tracker) InDoubt(ctx context.Context, object string) (ids []string, err error) {
+	rows, err := t.opt.Store.Rows(ctx)
+	for _, r := range rows {
+		if r.State != Sending && r.Object == object {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids, err
+}
+
 // closed updates a row whose intent has an outcome that the row lacks, because its process ended in between. ok: that
 // outcome is an unknown one.
 func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {

@@ -13,8 +13,12 @@ import (
 )
 
 // Arrange filters and sorts operations that are not in the index, such as one page of the service, like Window.
-func Arrange(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s Sort, now time.Time) []api.Operation {
-	f = f.For(ctx)
+func (x *Index) Arrange(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s Sort,
+	now time.Time) ([]api.Operation, error) {
+	f, err := x.asked(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	out := slices.DeleteFunc(slices.Clone(ops), func(o api.Operation) bool { return !f.Match(o, now) })
 	by := field.Operations.Get(s.By())
 	slices.SortStableFunc(out, func(a, b api.Operation) int {
@@ -24,7 +28,7 @@ func Arrange(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s
 		}
 		return cmp.Or(c, b.CreatedAt.Compare(a.CreatedAt.Time))
 	})
-	return out
+	return out, nil
 }
 
 func compareField(f field.Field[api.Operation], a, b api.Operation) int {

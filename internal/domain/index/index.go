@@ -22,8 +22,9 @@ const (
 type Index struct {
 	clock
 	subscribers
-	store Store
-	mode  Mode
+	store  Store
+	mode   Mode
+	beside Beside // nil: there are no such records
 }
 
 // New returns an index over a store.

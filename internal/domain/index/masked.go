@@ -42,7 +42,11 @@ func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 
 // Window reads the rows around a position in the list.
 func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, error) {
-	q.Filter = q.Filter.For(ctx)
+	f, err := x.asked(ctx, q.Filter)
+	if err != nil {
+		return Window{AnchorAt: -1}, err
+	}
+	q.Filter = f
 	by, err := x.shift(ctx)
 	if err != nil {
 		return Window{AnchorAt: -1}, err
@@ -61,30 +65,49 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 	if err != nil {
 		return err
 	}
-	return x.store.Each(ctx, f.For(ctx), s, now, func(total int, r Record) error {
+	if f, err = x.asked(ctx, f); err != nil {
+		return err
+	}
+	return x.store.Each(ctx, f, s, now, func(total int, r Record) error {
 		return fn(total, x.record(ctx, r, by))
 	})
 }
 
 // Count counts the rows that match the filter.
 func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
-	return x.store.Count(ctx, f.For(ctx), now)
+	f, err := x.asked(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	return x.store.Count(ctx, f, now)
 }
 
 // Place returns the position of an operation in a list.
 func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error) {
-	return x.store.Place(ctx, f.For(ctx), s, opid, now)
+	f, err := x.asked(ctx, f)
+	if err != nil {
+		return Place{}, err
+	}
+	return x.store.Place(ctx, f, s, opid, now)
 }
 
 // Totals sums and counts the matching rows, divided by the groupings.
 func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, by []By, limit int, now time.Time) (Group, error) {
-	all, err := x.store.Totals(ctx, f.For(ctx), by, limit, now)
+	f, err := x.asked(ctx, f)
+	if err != nil {
+		return Group{}, err
+	}
+	all, err := x.store.Totals(ctx, f, by, limit, now)
 	return mask.For(ctx, all), err
 }
 
 // Timeline counts the matching rows by time of creation.
 func (x *Index) Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (Timeline, error) {
-	return x.store.Timeline(ctx, f.For(ctx), now)
+	f, err := x.asked(ctx, f)
+	if err != nil {
+		return Timeline{}, err
+	}
+	return x.store.Timeline(ctx, f, now)
 }
 
 // History returns the states of an operation, oldest first, ending with the current one.

@@ -6,6 +6,8 @@ type StockView struct{ Name, Filter, Sort string }
 // StockViews returns the views that everybody has. Each is a line of the filter language; days are UTC.
 func StockViews() []StockView {
 	return []StockView{
+		{"waiting for me", "is:waiting", "updated"},
+		{"in doubt", "is:doubt", "updated"},
 		{"stuck for two days", "phase:open updated>2d", "updated"},
 		{"changed today", "updated:today", "-updated"},
 		{"failed today", "phase:failed updated:today", "-updated"},

@@ -55,8 +55,9 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 		if n, err := x.Count(t.Context(), f, now); n != want || err != nil {
 			t.Errorf("%s: %d rows, %v; want %d", typed, n, err, want)
 		}
-		if n := len(index.Arrange(t.Context(), ops, f, index.Sort{}, now)); int64(n) != want {
-			t.Errorf("%s: %d rows on a page, want %d", typed, n, want)
+		page, err := x.Arrange(t.Context(), ops, f, index.Sort{}, now)
+		if int64(len(page)) != want || err != nil {
+			t.Errorf("%s: %d rows on a page, want %d, %v", typed, len(page), want, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
 )
 
@@ -46,7 +47,7 @@ type Store interface {
 	Put(ctx context.Context, scope string, n Note, most int) (Note, error)
 	// About lists the notes about an object, newest first; object "" is any, id "" all objects; at most limit.
 	About(ctx context.Context, scope, object, id string, limit int) ([]Note, error)
-	// Find lists the notes with a text, in any case, newest first; at most limit.
+	// Find lists the notes with a text, in any case and without accents, newest first; at most limit.
 	Find(ctx context.Context, scope, text string, limit int) ([]Note, error)
 }
 
@@ -106,9 +107,21 @@ func (s *Notes) About(ctx context.Context, object, id string) ([]Note, error) {
 func (s *Notes) Find(ctx context.Context, text string, limit int) ([]Note, error) {
 	list, err := s.Store.Find(ctx, s.Scope, text, limit)
 	list = slices.DeleteFunc(seen(ctx, list), func(n Note) bool {
-		return !strings.Contains(strings.ToLower(string(n.Text)), strings.ToLower(text))
+		return !strings.Contains(filter.Fold(string(n.Text)), filter.Fold(text))
 	})
 	return list, err
+}
+
+// Of is the first note of a list about an operation, else about its customer.
+func Of(op api.Operation, list []Note) (n Note, ok bool) {
+	for _, object := range []struct{ object, id string }{{Operation, string(op.OPID)},
+		{Customer, string(op.Customer.CUID)}} {
+		i := slices.IndexFunc(list, func(n Note) bool { return n.Object == object.object && n.ID == object.id })
+		if i >= 0 {
+			return list[i], true
+		}
+	}
+	return n, false
 }
 
 func seen(ctx context.Context, list []Note) []Note {

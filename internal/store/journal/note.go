@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/note"
 	"opdeck/internal/store"
 )
@@ -36,7 +37,7 @@ func (s *Notes) Put(ctx context.Context, scope string, n note.Note, most int) (n
 		n.At = now.UTC().Truncate(time.Microsecond)
 		return tx.Exec(ctx, `INSERT INTO note (uid, scope, object, object_id, author, at_us, body, folded)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, n.UID, scope, n.Object, n.ID, n.Author, n.At.UnixMicro(), string(n.Text),
-			strings.ToLower(string(n.Text)))
+			filter.Fold(string(n.Text)))
 	})
 	return n, err
 }
@@ -63,11 +64,12 @@ func (s *Notes) About(ctx context.Context, scope, object, id string, limit int) 
 	return store.List(ctx, s.db, scanNote, noteColumns+where+" ORDER BY at_us DESC, uid LIMIT ?", append(args, limit)...)
 }
 
-// Find implements note.Store.
+// Find implements note.Store. Notes of an earlier version kept their accents.
 func (s *Notes) Find(ctx context.Context, scope, text string, limit int) ([]note.Note, error) {
-	like := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(text))
-	return store.List(ctx, s.db, scanNote, noteColumns+` AND folded LIKE ? ESCAPE '\' ORDER BY at_us DESC, uid LIMIT ?`,
-		scope, "%"+like+"%", limit)
+	like := func(s string) string { return "%" + filter.Like(s) + "%" }
+	return store.List(ctx, s.db, scanNote, noteColumns+
+		` AND (folded LIKE ? ESCAPE '\' OR folded LIKE ? ESCAPE '\') ORDER BY at_us DESC, uid LIMIT ?`,
+		scope, like(filter.Fold(text)), like(strings.ToLower(text)), limit)
 }
 
 // PruneNotes removes up to limit notes from before a time, of all accounts, and returns how many.

@@ -38,7 +38,7 @@ func TestNotes(t *testing.T) {
 			{uids(notes.About(ctx, "u m", note.Operation, "op", 9)), "21"}, {uids(notes.About(ctx, "u m", "", "D1", 9)), "3"},
 			{uids(notes.About(ctx, "u m", "", "", 2)), "32"}, {uids(notes.About(ctx, "other", "", "", 9)), ""},
 			{uids(notes.Find(ctx, "u m", "Called", 9)), "31"}, {uids(notes.Find(ctx, "u m", "50%", 9)), "1"},
-			{uids(notes.Find(ctx, "u m", "a_b", 9)), "2"}, {uids(notes.Find(ctx, "u m", "axb", 9)), ""},
+			{uids(notes.Find(ctx, "u m", "a_b", 9)), "2"}, {uids(notes.Find(ctx, "u m", "axb", 9)), ""}, {uids(notes.Find(ctx, "u m", "cállED", 9)), "31"},
 		} {
 			if c.got != c.want {
 				t.Errorf("%q, want %q", c.got, c.want)

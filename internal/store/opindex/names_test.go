@@ -27,9 +27,10 @@ func TestOrdersAreTheCatalogues(t *testing.T) {
 }
 
 // TestFiltersAreTheCatalogues: each field that a filter may name is compared in one
-// way, and each way is of such a field. FieldHas is compared in two: rowFlags.
+// way, and each way is of such a field. FieldHas is compared in two: rowFlags. The ids of
+// filter.AskBeside are compared for FieldNote.
 func TestFiltersAreTheCatalogues(t *testing.T) {
-	ways := map[string]int{filter.FieldDoc: 1, filter.FieldHas: 1}
+	ways := map[string]int{filter.FieldDoc: 1, filter.FieldHas: 1, filter.FieldNote: 1}
 	count(ways, parties)
 	count(ways, texts)
 	for _, name := range kindFields {

@@ -119,7 +119,10 @@ func TestIndexAnswersLikeThePredicate(t *testing.T) {
 				t.Fatalf("%q by %s gives %d rows, want %d, %v", e, c.sort, len(all.Rows), len(want), err)
 			}
 			checkOrder(t, operations(all.Rows), c.sort)
-			page := index.Arrange(asker, ops, e, c.sort, now)
+			page, err := new(index.Index).Arrange(asker, ops, e, c.sort, now)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if checkOrder(t, page, c.sort); len(page) != len(want) {
 				t.Fatalf("%q by %s leaves %d of a page, want %d", e, c.sort, len(page), len(want))
 			}

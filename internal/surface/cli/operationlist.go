@@ -21,8 +21,10 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/domain/servicefilter"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 )
 
 // pagesAtOnce bounds the pages that a command reads to freshen the index.
@@ -202,7 +204,9 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 	}
 	out.Complete = noteWhole(ctx, p, err == nil && (exact && c.sort == "" || int64(len(p.Items)) == n))
 	if !f.Empty() || c.sort != "" {
-		out.Items = index.Arrange(ctx, p.Items, f, s, p.At)
+		if out.Items, err = a.Index.Arrange(ctx, p.Items, f, s, p.At); err != nil {
+			return out, err
+		}
 	}
 	if !exact {
 		r.say("The filter covers this page of %d only; without --live it covers the whole index.", len(p.Items))
@@ -283,7 +287,24 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 	}
 	out := newList("index", w.Fresh)
 	out.Total, out.Items = number(w.Total), operationsOf(w.Window.Rows)
-	return out, nil
+	return out, sayNoted(r, ctx, a, f, out.Items)
+}
+
+// saidNotes bounds the notes that a list says.
+const saidNotes = 10
+
+// sayNoted says which notes contain words of the filter.
+func sayNoted(r *root, ctx context.Context, a *app.App, f filter.OperationExpr, items []api.Operation) error {
+	notes, err := a.Index.Noted(ctx, f)
+	o, said := r.options(ctx, a), 0
+	o.Zone = cmp.Or(o.Zone, time.UTC)
+	for _, op := range items {
+		if n, ok := note.Of(op, notes); ok && said < saidNotes {
+			said++
+			r.say("%s: %s", op.OPID.Line(64), present.NoteFound(o, n))
+		}
+	}
+	return err
 }
 
 // sayNearest says what would match in the place of a filter that matches nothing.

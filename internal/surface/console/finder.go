@@ -13,6 +13,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -63,6 +64,12 @@ func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err err
 	for _, r := range l.Beginning {
 		out.Matches = append(out.Matches, foundOperation(r))
 	}
+	var notes []note.Note
+	if e, err := filter.Parse(q.Text); err == nil {
+		if notes, err = f.backend.Index.Noted(ctx, e); err != nil {
+			return out, err
+		}
+	}
 	if q.Customers {
 		of, err := f.customers(ctx, q.Text)
 		if err != nil {
@@ -71,7 +78,11 @@ func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err err
 		out.Matches = append(out.Matches, of...)
 	}
 	for _, r := range l.Others {
-		out.Matches = append(out.Matches, foundOperation(r))
+		one := foundOperation(r)
+		if n, ok := note.Of(r.Op, notes); ok {
+			one.About = "note: " + n.Text.Line(60) + "  " + one.About
+		}
+		out.Matches = append(out.Matches, one)
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/views/operation"
@@ -50,6 +51,10 @@ func (l listing) Unreported(ctx context.Context, f filter.OperationExpr) ([]inde
 
 func (l listing) Nearest(ctx context.Context, f filter.OperationExpr, zone *time.Location) (string, bool, error) {
 	return l.x.Nearest(ctx, f, zone, l.now())
+}
+
+func (l listing) Noted(ctx context.Context, f filter.OperationExpr) ([]note.Note, error) {
+	return l.x.Noted(ctx, f)
 }
 
 func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { return l.x.Freshness(ctx) }

@@ -145,7 +145,7 @@ func (p *people) requests(ctx context.Context) []any {
 	p.open, p.mine = p.open[:0], p.mine[:0]
 	news := []any{ui.Changed{Kind: "approvals"}}
 	for _, r := range list {
-		if p.mayDecide(r) {
+		if approval.Decides(p.who, r) {
 			p.open = append(p.open, r.Expires)
 		}
 		if slices.Contains(mattering, r.State) && approval.IsRequester(p.who, r) {
@@ -167,11 +167,6 @@ func (p *people) requests(ctx context.Context) []any {
 // mattering are the states of own requests that the header shows, or that word a question.
 var mattering = []approval.State{approval.Open, approval.Approved, approval.Denied}
 
-// mayDecide reports whether a request waits for this person.
-func (p *people) mayDecide(r approval.Request) bool {
-	return r.State == approval.Open && approval.WhyNotSecond(p.who, r.Requester) == nil && p.who.Role.May(api.MayApprove)
-}
-
 // shortIDs shortens the ids in a sentence.
 func shortIDs(sentence string) string {
 	words := strings.Fields(sentence)
@@ -187,7 +182,7 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	mine := approval.IsRequester(p.who, r)
 	what, keys, by := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keymap.New(), decider(r)
 	switch {
-	case p.mayDecide(r):
+	case approval.Decides(p.who, r):
 		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for approval: " +
 			what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
 	case first || !mine:

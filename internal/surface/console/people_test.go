@@ -59,7 +59,7 @@ func TestWaitingRequests(t *testing.T) {
 		{State: approval.Denied, Requester: approval.Person{Name: "bo", UID: "1002", Host: "here"},
 			Expires: now.Add(time.Minute)},
 	} {
-		if p.mayDecide(r) {
+		if approval.Decides(p.who, r) {
 			p.open = append(p.open, r.Expires)
 		}
 	}
@@ -67,7 +67,7 @@ func TestWaitingRequests(t *testing.T) {
 	asked(-1)
 	now = now.Add(time.Minute)
 	asked(0)
-	if p.who.Role = api.Viewer; p.mayDecide(approval.Request{State: approval.Open,
+	if p.who.Role = api.Viewer; approval.Decides(p.who, approval.Request{State: approval.Open,
 		Requester: approval.Person{Name: "bo"}}) {
 		t.Error("a viewer is asked to approve")
 	}

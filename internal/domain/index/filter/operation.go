@@ -21,14 +21,7 @@ var operations = NewTable(operationFields()...).Shown()
 func Operations() *Table[api.Operation] { return operations }
 
 // OfIDs matches operations by their exact ids; there may be any number.
-func OfIDs(ids []string) OperationExpr {
-	f := operations.fields[operations.byName["id"]]
-	l := &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, index: operations.byName["id"]}
-	for _, id := range ids {
-		l.Values = append(l.Values, Value{Text: id})
-	}
-	return operations.of(l)
-}
+func OfIDs(ids []string) OperationExpr { return operations.of(oneOf("id", slices.Clone(ids))) }
 
 // Names of fields that exist only in filters.
 const (
@@ -37,6 +30,13 @@ const (
 	FieldParty      = "party"
 	FieldDoc        = "doc"
 	FieldHas        = "has"
+	FieldNote       = "note"
+)
+
+// The values of FieldHas that records beside the operations decide; see Expr.Beside.
+const (
+	Doubt   = "doubt"
+	Waiting = "waiting"
 )
 
 // operationFields returns the catalogue's fields that a filter may name, and those that exist only in filters.
@@ -62,6 +62,8 @@ func operationFields() []Field[api.Operation] {
 		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a yes/no property",
 			Example: "has:locked", Values: Flags, Flag: HasFlag,
 			Needs: func(flag string) string { return flagNeeds[flag] }, Lacks: lacks},
+		Field[op]{Name: FieldNote, Kind: Text, Help: "a colleague's note on the operation or its customer",
+			Example: `note:"call back"`, Strings: func(op) []string { return nil }},
 		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier; without quotes also an amount, a " +
 			"day, a status, " +
 			"a type, a currency, the beginning of the id", Example: `1,682.00 eur "free text"`,
@@ -127,7 +129,8 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 }
 
 // Flags are the values of the field has.
-var Flags = []string{"locked", "doc", "comment", "reference", "visible", "hidden", "parent", "badamount"}
+var Flags = []string{"locked", "doc", "comment", "reference", "visible", "hidden", "parent", "badamount",
+	Doubt, Waiting}
 
 // HasFlag reports whether one of Flags holds for the operation.
 func HasFlag(o api.Operation, flag string) bool {

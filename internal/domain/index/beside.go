@@ -1,0 +1,78 @@
+package index
+
+import (
+	"context"
+
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/note"
+)
+
+// Beside has records about operations that the index does not hold; the methods see them as the person in ctx may.
+type Beside interface {
+	// InDoubt lists the ids of operations with a write of ours whose outcome is unknown.
+	InDoubt(ctx context.Context) ([]string, error)
+	// Waiting lists the ids of operations with something that waits for the person.
+	Waiting(ctx context.Context) ([]string, error)
+	// Find lists the notes that contain a text, newest first.
+	Find(ctx context.Context, text string, limit int) ([]note.Note, error)
+}
+
+// notesAtMost bounds the notes that one word is searched in, newest first, so that a filter stays quick.
+const notesAtMost = 200
+
+// AskBeside makes filters ask b for terms such as has:doubt; call it before the first query. Without it they match
+// nothing.
+func (x *Index) AskBeside(b Beside) { x.beside = b }
+
+// asked is f for the person in ctx, with what the records beside the index say.
+func (x *Index) asked(ctx context.Context, f filter.OperationExpr) (filter.OperationExpr, error) {
+	f = f.For(ctx)
+	if x.beside == nil || f.Empty() {
+		return f, nil
+	}
+	return filter.AskBeside(f, besideFor{ctx, x.beside})
+}
+
+// Noted lists the notes that a filter finds operations by, newest first for each word.
+func (x *Index) Noted(ctx context.Context, f filter.OperationExpr) (out []note.Note, err error) {
+	if x.beside == nil || f.Empty() {
+		return nil, nil
+	}
+	for _, text := range filter.NotedTexts(f) {
+		list, err := x.beside.Find(ctx, text, notesAtMost)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// besideFor asks for one person.
+type besideFor struct {
+	ctx context.Context
+	Beside
+}
+
+// Holds implements filter.Beside.
+func (b besideFor) Holds(flag string) (n filter.Named, err error) {
+	if flag == filter.Doubt {
+		n.OPIDs, err = b.InDoubt(b.ctx)
+	} else {
+		n.OPIDs, err = b.Waiting(b.ctx)
+	}
+	return n, err
+}
+
+// Noted implements filter.Beside.
+func (b besideFor) Noted(text string) (n filter.Named, err error) {
+	list, err := b.Find(b.ctx, text, notesAtMost)
+	for _, one := range list {
+		if one.Object == note.Customer {
+			n.CUIDs = append(n.CUIDs, one.ID)
+		} else {
+			n.OPIDs = append(n.OPIDs, one.ID)
+		}
+	}
+	return n, err
+}
