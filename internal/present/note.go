@@ -25,11 +25,15 @@ func NoteBy(o Options, n note.Note) string {
 	return format.Time(n.At, o.Zone) + "  " + safe(n.Author, 40)
 }
 
+// NoteOn says whether a note is on the customer.
+func NoteOn(n note.Note) string {
+	if n.Object == note.Customer {
+		return "note on the customer"
+	}
+	return "note"
+}
+
 // NoteFound says which note finds an operation by a word of a filter.
 func NoteFound(o Options, n note.Note) string {
-	on := "Note"
-	if n.Object == note.Customer {
-		on = "Note on the customer"
-	}
-	return on + ", " + NoteBy(o, n) + ": " + NoteText(n)
+	return NoteOn(n) + ", " + NoteBy(o, n) + ": " + NoteText(n)
 }

@@ -10,6 +10,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -23,6 +24,7 @@ const (
 	StateMoment   MomentKind = "state"
 	WebhookMoment MomentKind = "event"
 	GoneMoment    MomentKind = "gone" // the service no longer had it
+	NoteMoment    MomentKind = "note" // a colleague wrote one about it or its customer
 )
 
 // Moment is one entry of an operation's timeline.
@@ -40,8 +42,12 @@ type Moment struct {
 	Changes []index.Change    // from the previous state
 	Who     map[string]string // who changed documents, by list entry
 
-	Webhook Webhook // of a webhook
+	Webhook Webhook   // of a webhook
+	Note    note.Note // of a note
 }
+
+// IsState reports whether the moment is a state of the operation, also that of being gone.
+func (m Moment) IsState() bool { return m.Kind == StateMoment || m.Kind == GoneMoment }
 
 // Write is a person's write to a document of the operation through opdeck.
 type Write struct {
@@ -78,13 +84,17 @@ func codeText(c hook.Code, known hook.Meanings) string {
 }
 
 // Timeline is the history of an operation, oldest first: its known states (given oldest first) with their changes and
-// who changed its documents, and the webhooks about it.
-func Timeline(states []index.State, webhooks []Webhook, writes []Write) []Moment {
+// who changed its documents, the webhooks about it, and the notes on it and its customer.
+func Timeline(states []index.State, webhooks []Webhook, writes []Write, notes []note.Note) []Moment {
 	out := moments(states)
 	attribute(out, writes)
 	for _, w := range webhooks {
 		out = append(out, Moment{ID: "event " + w.Key, At: w.At, Kind: WebhookMoment, From: index.Hook.String(),
 			Status: w.Status, Place: -1, Webhook: w})
+	}
+	for _, n := range notes {
+		out = append(out, Moment{ID: "note " + n.UID, At: n.At, Kind: NoteMoment, From: string(NoteMoment), Place: -1,
+			Note: n})
 	}
 	slices.SortStableFunc(out, func(a, b Moment) int { return a.At.Compare(b.At) })
 	return out
@@ -138,7 +148,7 @@ func MomentColumns(full int) []Column[Moment] {
 
 // Look is the status of the moment as a cell; a webhook's code is not a status word.
 func (m Moment) Look(o Options) Cell {
-	if m.Kind == WebhookMoment {
+	if m.Kind == WebhookMoment || m.Kind == NoteMoment {
 		return Cell{Text: m.Status.Line(30), Tone: Dim}
 	}
 	return o.status(m.Status)
@@ -160,6 +170,8 @@ func DocumentsChanged(all []Moment) bool {
 // by its file, with the person who changed it if known.
 func (m Moment) Summary(o Options, full int) string {
 	switch {
+	case m.Kind == NoteMoment:
+		return NoteOn(m.Note) + " by " + safe(m.Note.Author, 40) + ": " + NoteText(m.Note)
 	case m.Kind == WebhookMoment:
 		return "webhook " + untrusted.Text(m.Webhook.Key).Line(80) + ", " + m.Webhook.Trust
 	case m.Kind == GoneMoment:

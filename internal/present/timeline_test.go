@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 )
 
 func TestAmount(t *testing.T) {
@@ -42,14 +43,15 @@ func TestATimelineHasStatesWebhooksAndWriters(t *testing.T) {
 		{Op: third, At: noon, Origin: index.Hook}, {Op: third, At: noon.Add(time.Minute), Gone: true, Origin: index.Read}}
 	hooks := []Webhook{{Key: "h-2", Trust: "verified", At: noon.Add(-time.Second), Status: "3 SUCCESS"}}
 	writes := []Write{{Who: "ana", Act: api.ActRemoveDocument, Item: "g-1", At: noon.Add(-31 * time.Minute)}}
-	all := Timeline(states, hooks, writes)
+	notes := []note.Note{{UID: "n", Object: note.Customer, Author: "ana\x1b", At: noon.Add(2 * time.Minute), Text: "call\nback"}}
+	all := Timeline(states, hooks, writes, notes)
 	var got []string
 	for _, m := range all {
 		got = append(got, string(m.Kind)+" "+m.From+" "+string(m.Status)+": "+m.Summary(as, 4))
 	}
 	want := []string{"state list PENDING: first known state", "state read PENDING: invoice.pdf removed by ana",
 		"event webhook 3 SUCCESS: webhook h-2, verified", "state webhook SUCCESS: status PENDING → SUCCESS",
-		"gone read : gone: the service no longer has it"}
+		"gone read : gone: the service no longer has it", "note note : note on the customer by ana·: call·back"}
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
 			t.Fatalf("%q, want %q", got, want)

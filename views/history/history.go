@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -34,13 +36,15 @@ type Index interface {
 	MarkSeen(ctx context.Context, person, opid string, at time.Time) error
 }
 
-// Past returns webhooks and writes of an operation; its functions cost no call.
+// Past returns webhooks, writes and notes of an operation; its functions cost no call.
 type Past struct {
 	// Webhooks lists the deliveries about an operation.
 	Webhooks func(ctx context.Context, opid string) ([]present.Webhook, error)
 	// Writes lists the done writes to an operation's documents; none for a
 	// person who may not read the audit trail. The trail records this read.
 	Writes func(ctx context.Context, opid string) ([]present.Write, error)
+	// Notes lists the notes on an operation and its customer.
+	Notes func(ctx context.Context, opid, cuid string) ([]note.Note, error)
 }
 
 // Screen implements ui.Screen.
@@ -94,14 +98,15 @@ func (s *Screen) Reload() tea.Cmd {
 			}
 		}
 		hooks, failed := past.Webhooks(ctx, id)
+		notes, unread := past.Notes(ctx, id, customerOf(states))
 		if err == nil {
-			err = failed
+			err = cmp.Or(failed, unread)
 		}
-		all := present.Timeline(states, hooks, nil)
+		all := present.Timeline(states, hooks, nil, nil)
 		if first && present.DocumentsChanged(all) {
 			writes, _ = past.Writes(ctx, id) // no names where the trail cannot be read: its screen says why
 		}
-		all = present.Timeline(states, hooks, writes)
+		all = present.Timeline(states, hooks, writes, notes)
 		slices.Reverse(all) // the newest first
 		return func() (ui.Action, tea.Cmd) {
 			if !s.asked && err == nil {
@@ -113,6 +118,14 @@ func (s *Screen) Reload() tea.Cmd {
 			return nil, s.onLoaded(all, at, err)
 		}
 	})
+}
+
+// customerOf is the customer of the newest state; "" if none is known.
+func customerOf(states []index.State) string {
+	if len(states) == 0 {
+		return ""
+	}
+	return string(states[len(states)-1].Op.Customer.CUID)
 }
 
 // Answer implements list.Screen.
@@ -164,6 +177,9 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 			k.List.Mark.Help().Key + "."}, nil, true
 	case on && k.List.Open.Match(msg) && m.Kind == present.WebhookMoment:
 		return ui.Open{Place: ui.Place{Kind: ui.KindEvents}, Row: m.Webhook.Key}, nil, true
+	case on && k.List.Open.Match(msg) && m.Kind == present.NoteMoment:
+		s.Open(m.ID, func(w int) []string { return s.note(m, w) })
+		return nil, nil, true
 	case on && k.List.Open.Match(msg):
 		return s.compare(m), nil, true
 	}
@@ -177,6 +193,8 @@ func (s *Screen) Item() ui.Item {
 	switch {
 	case on && m.Kind == present.WebhookMoment:
 		out.NoJSON = "A webhook is not a state of the operation; " + s.env.Keys.List.Open.Help().Key + " opens it in Events."
+	case on && m.Kind == present.NoteMoment:
+		out.NoJSON = "A note is not a state of the operation."
 	case on:
 		if out.JSON = m.State.Op.Raw; len(out.JSON) == 0 {
 			out.NoJSON = "The service did not send this state as JSON; opdeck composed it."
@@ -193,9 +211,10 @@ func (s *Screen) compare(m present.Moment) ui.Action {
 	var marked []present.Moment
 	for _, id := range s.Table.Marked() {
 		one, ok := s.rows.Find(id)
-		if ok && one.Kind == present.WebhookMoment {
-			return ui.Notify{Level: ui.Denied, Text: "Only states can be compared, and a webhook is marked. Unmark it with " +
-				s.env.Keys.List.Mark.Help().Key + "."}
+		if ok && !one.IsState() {
+			what := map[present.MomentKind]string{present.WebhookMoment: "webhook", present.NoteMoment: "note"}[one.Kind]
+			return ui.Notify{Level: ui.Denied, Text: "Only states can be compared, and a " + what +
+				" is marked. Unmark it with " + s.env.Keys.List.Mark.Help().Key + "."}
 		}
 		if ok {
 			marked = append(marked, one)
@@ -255,6 +274,11 @@ func (s *Screen) HeadLines() []string {
 		return nil
 	}
 	oldest := s.rows.All()[len(s.rows.All())-1]
+	for _, m := range s.rows.All() {
+		if m.Kind != present.NoteMoment {
+			oldest = m
+		}
+	}
 	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known since "+format.Time(oldest.At,
 		s.env.Zone())))}
 	since := "since your last visit (" + format.Time(s.lastSeen, s.env.Zone()) + ")"
@@ -273,17 +297,23 @@ func (s *Screen) HeadLines() []string {
 	return out
 }
 
-// counted returns the number of shown states and webhooks.
+// counted returns the number of shown states, webhooks and notes.
 func (s *Screen) counted() string {
-	hooks := 0
+	hooks, notes := 0, 0
 	for i := range s.rows.Len() {
-		if m, ok := s.rows.Find(s.rows.Row(i).ID); ok && m.Kind == present.WebhookMoment {
+		switch m, _ := s.rows.Find(s.rows.Row(i).ID); m.Kind {
+		case present.WebhookMoment:
 			hooks++
+		case present.NoteMoment:
+			notes++
 		}
 	}
-	out := format.Plural(s.rows.Len()-hooks, "state", "states")
+	out := format.Plural(s.rows.Len()-hooks-notes, "state", "states")
 	if hooks > 0 {
 		out += ", " + format.Plural(hooks, "webhook", "webhooks")
+	}
+	if notes > 0 {
+		out += ", " + format.Plural(notes, "note", "notes")
 	}
 	return out
 }
@@ -300,7 +330,7 @@ func (s *Screen) fresh() int {
 }
 
 func (s *Screen) isFresh(m present.Moment) bool {
-	return !s.lastSeen.IsZero() && m.Kind != present.WebhookMoment && m.At.After(s.lastSeen)
+	return !s.lastSeen.IsZero() && m.IsState() && m.At.After(s.lastSeen)
 }
 
 // HelpKeys implements list.Screen.
@@ -348,7 +378,7 @@ func (s *Screen) Subject(kind string) string {
 // customer is the operation's customer as the newest state names it; "" when none is known.
 func (s *Screen) customer() string {
 	for _, m := range s.rows.All() {
-		if m.Kind != present.WebhookMoment {
+		if m.IsState() {
 			return string(m.State.Op.Customer.CUID)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -48,8 +49,10 @@ var _ Index = (*index.Index)(nil)
 // nobody is a past without webhooks and writes.
 func nobody() Past {
 	return Past{func(context.Context, string) ([]present.Webhook, error) { return nil, nil },
-		func(context.Context, string) ([]present.Write, error) { return nil, nil }}
+		func(context.Context, string) ([]present.Write, error) { return nil, nil }, noNotes}
 }
+
+func noNotes(context.Context, string, string) ([]note.Note, error) { return nil, nil }
 
 const opid = "7f3a2b10-0000-4000-8000-000000000001"
 
@@ -100,6 +103,29 @@ func open(t *testing.T, ix Index, opts ...shelltest.Option) (*uitest.Run, *uites
 func TestTimeline(t *testing.T) {
 	r, _ := open(t, fake(t))
 	golden.RequireEqual(t, []byte(r.View()))
+}
+
+// TestNotesAreInTheHistory: those on the operation and its customer, in their place in time; a note opens whole, and is
+// no state to compare.
+func TestNotesAreInTheHistory(t *testing.T) {
+	past := nobody()
+	past.Notes = func(_ context.Context, id, cuid string) ([]note.Note, error) {
+		if id != opid || cuid != "c-1" {
+			t.Errorf("asked for %q and %q", id, cuid)
+		}
+		return []note.Note{{UID: "1", Object: note.Operation, ID: id, Author: "ben", At: noon.Add(-10 * time.Minute), Text: "call the bank"},
+			{UID: "2", Object: note.Customer, ID: cuid, Author: "ana", At: noon.Add(-4 * time.Hour), Text: "prefers mail"}}, nil
+	}
+	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen { return New(env, fake(t), past, p.ID) }, place, as)
+	r.Has("4 states, 2 notes", "note by ben: call the bank", "note on the customer by an", "known since 2026-03-02 09:00:00")
+	r.Send(uitest.Keys("j", " ", "j", "enter"))
+	r.Has("a note is marked")
+	r.Send(uitest.Keys("g", "j", "enter"))
+	r.Has("ben", "call the bank")
+	r.HasNot("prefers mail")
+	r.Send(uitest.Keys("esc", "/"), uitest.Type("bank"), uitest.Key("enter"))
+	r.Has("call the bank")
+	r.HasNot("prefers mail")
 }
 
 func TestTimelineWide(t *testing.T) {
@@ -266,7 +292,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 	shelltest.PressAll(uitest.NewClock(), func(env *ui.Env, p ui.Place) ui.Screen {
 		s := New(env, ix, nobody(), p.ID)
 		s.Loaded = true
-		s.rows.Set(present.Timeline(sample(t), nil, nil))
+		s.rows.Set(present.Timeline(sample(t), nil, nil, nil))
 		s.Changed()
 		return s
 	}, place, ui.Changed{Kind: ui.KindOperation, ID: opid})
@@ -304,7 +330,7 @@ func (n *names) writes(context.Context, string) ([]present.Write, error) {
 }
 
 func (n *names) past() Past {
-	return Past{func(context.Context, string) ([]present.Webhook, error) { return n.hooks, nil }, n.writes}
+	return Past{func(context.Context, string) ([]present.Webhook, error) { return n.hooks, nil }, n.writes, noNotes}
 }
 
 // TestADocumentHasItsName: a row shows the file's name, what happened to it, and who did

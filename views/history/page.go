@@ -48,10 +48,20 @@ func (s *Screen) beside(w int) []string {
 	switch {
 	case !on:
 		return nil
+	case m.Kind == present.NoteMoment:
+		return s.note(m, w)
 	case m.Kind == present.WebhookMoment:
 		return draw.Wrap(m.Summary(s.env.Present(), valued), max(w, 1))
 	}
 	return became(m).lines(s, w)
+}
+
+// note draws a note.
+func (s *Screen) note(m present.Moment, w int) []string {
+	th := s.env.Theme
+	out := []string{th.Title.Render(draw.Cut(present.NoteOn(m.Note), w)),
+		th.Dim.Render(draw.Cut(present.NoteBy(s.env.Present(), m.Note), w)), ""}
+	return append(out, draw.Wrap(present.NoteText(m.Note), max(w, 1))...)
 }
 
 // lines draws field by field what was and what is; money is exact, and what is

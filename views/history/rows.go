@@ -25,7 +25,7 @@ var language = filter.NewTable(
 		Strings: func(m present.Moment) []string { return []string{string(m.Status)} }},
 	filter.Field[present.Moment]{Name: "from", Kind: filter.Flag, Help: "where the state came from",
 		Example: "from:webhook",
-		Values:  []string{index.List.String(), index.Read.String(), index.Hook.String()},
+		Values:  []string{index.List.String(), index.Read.String(), index.Hook.String(), string(present.NoteMoment)},
 		Flag:    func(m present.Moment, v string) bool { return m.From == v }},
 	filter.Field[present.Moment]{Name: "when", Aliases: []string{"at"}, Kind: filter.Time,
 		Help: "when opdeck first saw it", Example: "when<2d",
@@ -33,8 +33,10 @@ var language = filter.NewTable(
 	filter.Field[present.Moment]{Name: "changed", Kind: filter.Text, Help: "name of a changed field",
 		Example: "changed:amount", Strings: changed},
 	filter.Field[present.Moment]{Kind: filter.Free,
-		Help: "contained in the status or in the name of a changed field", Example: "document",
-		Strings: func(m present.Moment) []string { return append(changed(m), string(m.Status), m.From) }})
+		Help: "contained in the status, in the name of a changed field, or in a note", Example: "document",
+		Strings: func(m present.Moment) []string {
+			return append(changed(m), string(m.Status), m.From, string(m.Note.Text))
+		}})
 
 func changed(m present.Moment) []string {
 	var out []string
@@ -63,7 +65,7 @@ const Unread = "The history cannot be read from the store."
 // ids of their rows on the screen of the history.
 func Last(env *ui.Env, states []index.State, n, w int) (lines, rows []string) {
 	th := env.Theme
-	all := present.Timeline(states, nil, nil)
+	all := present.Timeline(states, nil, nil, nil)
 	slices.Reverse(all)
 	for _, m := range all[:min(n, len(all))] {
 		st := th.Status(string(m.Status))

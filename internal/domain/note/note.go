@@ -103,6 +103,16 @@ func (s *Notes) About(ctx context.Context, object, id string) ([]Note, error) {
 	return seen(ctx, list), err
 }
 
+// OnOperation lists the notes on an operation and on its customer, if that is known.
+func (s *Notes) OnOperation(ctx context.Context, opid, cuid string) ([]Note, error) {
+	list, err := s.About(ctx, Operation, opid)
+	if err != nil || cuid == "" {
+		return list, err
+	}
+	more, err := s.About(ctx, Customer, cuid)
+	return append(list, more...), err
+}
+
 // Find lists the notes that contain a text, newest first. A person who sees masked values finds only what they see.
 func (s *Notes) Find(ctx context.Context, text string, limit int) ([]Note, error) {
 	list, err := s.Store.Find(ctx, s.Scope, text, limit)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/journey"
@@ -32,18 +33,29 @@ func complianceShareCommand(r *root) *cobra.Command {
 		"company's with\n" +
 		"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
 		"standard input, --token-file or a hidden prompt; never from an argument."}
-	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.ShareResult]]) (asked, error) {
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[sent[api.ShareResult]]) (asked, error) {
 		token, err := shareToken(r, file)
 		if err != nil {
 			return asked{}, err
 		}
-		return onCustomer(args[0], func(ctx context.Context) error {
+		w := onCustomer(args[0], func(ctx context.Context) error {
 			res, err := a.Journeys.Share(ctx, args[0], token)
 			if err != nil {
 				return err
 			}
 			return printShare(r, args[0], res, out)
-		}), nil
+		})
+		if r.dryRun { // it sends nothing
+			return w, nil
+		}
+		c, err := endpoint.Do(ctx, a.Client, endpoint.GetCustomer, args[0])
+		if err != nil {
+			return asked{}, err
+		}
+		if w.facts, w.risk = present.AskedCustomer(args[0], c), present.ShareRisk(c); w.risk != "" && r.yes {
+			r.say("%s", w.risk)
+		}
+		return w, nil
 	})
 	cmd.Flags().StringVar(&file, "token-file", "", "file that contains the token")
 	return cmd

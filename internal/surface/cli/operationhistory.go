@@ -10,6 +10,7 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/present"
 )
 
@@ -19,12 +20,13 @@ const allValues = 1000
 // happened is one entry of an operation's timeline.
 type happened struct {
 	At      time.Time    `json:"at"`
-	Kind    string       `json:"kind"`   // "state", "event", or "gone": the service no longer had it
-	Source  string       `json:"source"` // list, read, webhook
+	Kind    string       `json:"kind"`   // "state", "event", "note", or "gone": the service no longer had it
+	Source  string       `json:"source"` // list, read, webhook, note
 	Status  string       `json:"status"`
 	HookID  string       `json:"hook_id,omitempty"`
 	Trust   string       `json:"trust,omitempty"` // of an event: verified, unverified, …
 	Changes []changeJSON `json:"changes,omitempty"`
+	Note    *note.Note   `json:"note,omitempty"`
 }
 
 type changeJSON struct {
@@ -35,8 +37,8 @@ type changeJSON struct {
 }
 
 func operationHistoryCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, and the " +
-		"webhooks that came, oldest first;\n" +
+	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, the " +
+		"webhooks that came, and colleagues' notes, oldest first;\n" +
 		"\"gone\" marks when the service no longer had it. opdeck reads an operation once if the\n" +
 		"index does not hold it yet. Names come from the audit trail if your role may read it."},
 		func(ctx context.Context, a *app.App, args []string, out listOf[happened]) error {
@@ -75,18 +77,29 @@ func timelineOf(ctx context.Context, a *app.App, opid string, states []index.Sta
 	if err != nil {
 		return nil, err
 	}
-	line := present.Timeline(states, hooks, nil)
+	var cuid string
+	if len(states) > 0 {
+		cuid = string(states[len(states)-1].Op.Customer.CUID)
+	}
+	notes, err := a.Notes.OnOperation(ctx, opid, cuid)
+	if err != nil {
+		return nil, err
+	}
+	line := present.Timeline(states, hooks, nil, notes)
 	if !present.DocumentsChanged(line) {
 		return line, nil
 	}
 	writes, _ := a.Trail().DocumentWrites(ctx, opid) // no names if the trail cannot be read: opdeck audit list says why
-	return present.Timeline(states, hooks, writes), nil
+	return present.Timeline(states, hooks, writes, notes), nil
 }
 
 // happenedAt converts an entry to JSON.
 func happenedAt(m present.Moment) happened {
 	out := happened{At: m.At.UTC(), Kind: string(m.Kind), Source: m.From, Status: string(m.Status),
 		HookID: m.Webhook.Key, Trust: m.Webhook.Trust}
+	if m.Kind == present.NoteMoment {
+		out.Note = &m.Note
+	}
 	for _, c := range m.Changes {
 		out.Changes = append(out.Changes, changeJSON{c.Path, string(c.Before), string(c.After), m.By(c)})
 	}

@@ -3,13 +3,16 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/present"
 	"opdeck/internal/surface/cli"
 )
 
@@ -195,6 +198,37 @@ func TestQuestionsOnATerminal(t *testing.T) {
 	}
 	if code := p.runs("y\n", "", "compliance", "finalize", cuid); code != 0 {
 		t.Errorf("exit %d: %s", code, p.err.String())
+	}
+}
+
+// TestShareWarnsAtBothDoors: the command says of an accepted customer what the screen says, before it asks and with
+// --yes, and of no other.
+func TestShareWarnsAtBothDoors(t *testing.T) {
+	t.Parallel()
+	p := atTerminal(t)
+	p.flags = p.flags[2:] // no config: the built-in service
+	if code := p.runs("", "", "customer", "list", "--output", "json"); code != 0 {
+		t.Fatal(p.err.String())
+	}
+	var list struct{ Items []api.Customer }
+	if err := json.Unmarshal([]byte(p.out.String()), &list); err != nil {
+		t.Fatal(err)
+	}
+	tried := map[bool]int{}
+	for _, c := range list.Items {
+		risk := present.ShareRisk(c)
+		if tried[risk != ""]++; tried[risk != ""] > 1 {
+			continue
+		}
+		for _, args := range [][]string{nil, {"--yes"}} {
+			p.runs("n\n", "demo-corporate-none", append([]string{"compliance", "share", string(c.CUID)}, args...)...)
+			if got := strings.Contains(p.err.String(), " already. A token"); got != (risk != "") {
+				t.Errorf("%s, %s %v: warned %v:\n%s", c.CUID, c.Status, args, got, p.err.String())
+			}
+		}
+	}
+	if tried[true] == 0 || tried[false] == 0 {
+		t.Errorf("only customers of one kind were tried: %v", tried)
 	}
 }
 

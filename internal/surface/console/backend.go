@@ -70,7 +70,8 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
-		return history.New(env, d.Index, history.Past{Webhooks: d.Hooks().Of, Writes: d.Trail().DocumentWrites}, p.ID)
+		return history.New(env, d.Index, history.Past{Webhooks: d.Hooks().Of, Writes: d.Trail().DocumentWrites,
+			Notes: d.Notes.OnOperation}, p.ID)
 	}
 	return nil
 }
