@@ -17,8 +17,12 @@ type Beside interface {
 	Find(ctx context.Context, text string, limit int) ([]note.Note, error)
 }
 
-// notesAtMost bounds the notes that one word is searched in, newest first, so that a filter stays quick.
-const notesAtMost = 200
+// A word finds operations by the newest notes with it: so many notes, and of these so many on customers, who have many
+// operations. This keeps a filter quick.
+const (
+	notesAtMost     = 200
+	customersAtMost = 20
+)
 
 // AskBeside makes filters ask b for terms such as has:doubt; call it before the first query. Without it they match
 // nothing.
@@ -68,9 +72,9 @@ func (b besideFor) Holds(flag string) (n filter.Named, err error) {
 func (b besideFor) Noted(text string) (n filter.Named, err error) {
 	list, err := b.Find(b.ctx, text, notesAtMost)
 	for _, one := range list {
-		if one.Object == note.Customer {
+		if one.Object == note.Customer && len(n.CUIDs) < customersAtMost {
 			n.CUIDs = append(n.CUIDs, one.ID)
-		} else {
+		} else if one.Object == note.Operation {
 			n.OPIDs = append(n.OPIDs, one.ID)
 		}
 	}

@@ -18,10 +18,12 @@ import (
 	"opdeck/internal/domain/index/indextest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
+	"opdeck/internal/store/storetest"
 )
 
 // Sizes of the measurements: OPDECK_INDEX_ROWS operations (default 20,000; 1000000 for real figures), kept and used
-// again in OPDECK_INDEX_DIR, or in the store that OPDECK_INDEX_URL names (postgres://…), when one is set.
+// again in OPDECK_INDEX_DIR, or in the store that OPDECK_INDEX_URL names (postgres://…, or postgres for a server of
+// the test), when one is set.
 func benchRows() int {
 	if n, err := strconv.Atoi(os.Getenv("OPDECK_INDEX_ROWS")); err == nil {
 		return n
@@ -32,6 +34,9 @@ func benchRows() int {
 func benchIndex(b *testing.B) (*opindex.Store, string) {
 	b.Helper()
 	dir, url := os.Getenv("OPDECK_INDEX_DIR"), cmp.Or(os.Getenv("OPDECK_INDEX_URL"), "sqlite")
+	if url == "postgres" {
+		url = storetest.Server(b)
+	}
 	if dir == "" {
 		dir = filepath.Join(b.TempDir(), "state")
 	}

@@ -69,6 +69,7 @@ type Value struct {
 	Missing bool
 	lo, hi  point
 	tail    string // Ident: the other end, where the middle is cut
+	whole   bool   // Ident: no beginning, the identifier itself
 }
 
 // point is one bound of an ordered value.

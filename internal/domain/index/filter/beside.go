@@ -89,7 +89,7 @@ func oneOf(name string, values []string) *Leaf {
 	l := &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, index: at, settled: true}
 	slices.Sort(values)
 	for _, id := range slices.Compact(values) {
-		l.Values = append(l.Values, Value{Text: id})
+		l.Values = append(l.Values, Value{Text: id, whole: f.Kind == Ident})
 	}
 	return l
 }

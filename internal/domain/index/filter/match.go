@@ -71,6 +71,9 @@ func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
 
 // identifies reports whether a folded identifier has the ends of v.
 func (v Value) identifies(id string) bool {
+	if v.whole {
+		return id == FoldID(v.Text)
+	}
 	return strings.HasPrefix(id, FoldID(v.Text)) && strings.HasSuffix(id, FoldID(v.tail))
 }
 

@@ -88,8 +88,19 @@ var (
 // has no column: use Values. Column names come from the program; values become arguments.
 func (l *Leaf) Column(e Engine, column string, now time.Time) Cond {
 	var any []Cond
+	whole := Cond{SQL: column + " IN ("}
 	for _, v := range l.Values {
-		any = append(any, l.column(e, column, v, now))
+		if !v.whole {
+			any = append(any, l.column(e, column, v, now))
+			continue
+		}
+		if len(whole.Args) > 0 {
+			whole.SQL += ", "
+		}
+		whole.SQL, whole.Args = whole.SQL+"?", append(whole.Args, FoldID(v.Text))
+	}
+	if len(whole.Args) > 0 { // one set, however many there are: each row is searched in it
+		any = append(any, Cond{whole.SQL + ")", whole.Args})
 	}
 	return Any(any...)
 }
