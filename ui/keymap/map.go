@@ -39,7 +39,9 @@ type List struct{ Open, Filter, Sort, Views, Mark, MarkAll, Range, Remark, Left,
 type Item struct{ CopyID, CopyJSON, Raw Key }
 
 // Operations belongs to the list of operations.
-type Operations struct{ Documents, Live, Totals, Export, Columns, Customers, Accounts, Counterparties Key }
+type Operations struct {
+	Documents, Live, Totals, Export, Columns, Compare, Customers, Accounts, Counterparties Key
+}
 
 // Totals are the keys while the totals of the list are open; but for Within they are
 // those of the cursor in them.
@@ -167,6 +169,8 @@ func New() *Map {
 			Totals:    of(act.OperationTotals).ofList(), Export: of(act.OperationExport).ofList(),
 			Columns: Bind("operations.columns", "columns", "choose columns, their order and width",
 				"c").unoffered(drawnList),
+			Compare: Bind("operations.compare", "compare", "compare two marked operations, differences first",
+				"=").extra().ofList(),
 			Customers: of(act.CustomerList).ofList(), Accounts: of(act.AccountList).ofList(),
 			Counterparties: of(act.CounterpartyList).ofList(),
 		},
