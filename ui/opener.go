@@ -265,11 +265,11 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	case d.answers != "" && d.found.missed():
 		head = d.found.nothing(d.answers)
 	}
-	if head != "" && head != d.note && room > 2 {
-		for _, l := range draw.Wrap(head, in) {
+	if lines := draw.Wrap(head, in); head != "" && head != d.note && room > len(lines) {
+		for _, l := range lines {
 			tail = append(tail, s.th.Dim.Render(l))
-			room--
 		}
+		room -= len(lines)
 	}
 	var items []Choice
 	for _, r := range rows {

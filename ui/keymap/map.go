@@ -170,7 +170,7 @@ func New() *Map {
 			Columns: Bind("operations.columns", "columns", "choose columns, their order and width",
 				"c").unoffered(drawnList),
 			Compare: Bind("operations.compare", "compare", "compare two marked operations, differences first",
-				"=").extra().ofList(),
+				"&").extra().ofList(),
 			Customers: of(act.CustomerList).ofList(), Accounts: of(act.AccountList).ofList(),
 			Counterparties: of(act.CounterpartyList).ofList(),
 		},

@@ -47,9 +47,9 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 // differences first; without two of them the key says how.
 func TestCompare(t *testing.T) {
 	d := open(t, &fake{ops: odd()}, admin)
-	d.keys("=")
+	d.keys("&")
 	d.Has("Mark two operations with space to compare them.")
-	d.keys(" ", "down", "=") // the fake finds every second row
+	d.keys(" ", "down", "&") // the fake finds every second row
 	view := d.View()
 	d.Has("Compare", " differences; ", "fields are the same")
 	if first, same := strings.Index(view, "A "), strings.Index(view, "same: "); first < 0 || same >= 0 && same < first {
