@@ -52,7 +52,8 @@ func complianceShareCommand(r *root) *cobra.Command {
 		if err != nil {
 			return asked{}, err
 		}
-		if w.facts, w.risk = present.AskedCustomer(args[0], c), present.ShareRisk(c); w.risk != "" && r.yes {
+		w.facts, w.risk = present.AskedCustomer(args[0], c), present.ShareRisk(c)
+		if w.risk != "" && r.yes && r.output == "table" { // JSON errors are alone on standard error
 			r.say("%s", w.risk)
 		}
 		return w, nil
