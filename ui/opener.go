@@ -161,8 +161,8 @@ func (d *opener) findNearest(s *Shell) tea.Cmd {
 	}
 }
 
-// onNearest offers what is nearest, unless the text has changed.
-func (s *Shell) onNearest(m nearestMsg) {
+// show offers what is nearest, unless the text has changed.
+func (m nearestMsg) show(s *Shell) {
 	if d := m.of; slices.Contains(s.overlays, overlay(d)) && d.seek.n == m.n && m.err == nil { // a courtesy
 		if d.nearest = m.nearest; len(d.rows()) == 1 {
 			d.at = 0

@@ -235,7 +235,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case themeKept:
 		return s.onThemeKept(msg)
 	case nearestMsg:
-		s.onNearest(msg)
+		msg.show(s)
 	case resolvedMsg:
 		return s.resolved(msg)
 	case revealedMsg:

@@ -271,7 +271,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Verdict: a.Follow.Verdict, Doubt: a.Follow.Doubt}
 	a.Notes = &note.Notes{Store: journal.NewNotes(a.Store.Core), Scope: scope, Gate: a.Gate}
-	a.Index.AskBeside(beside{a})
+	a.Index.Beside = beside{a}
 	a.Journeys = &journey.Service{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
 	a.followers()
 	return nil

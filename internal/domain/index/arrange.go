@@ -15,7 +15,7 @@ import (
 // Arrange filters and sorts operations that are not in the index, such as one page of the service, like Window.
 func (x *Index) Arrange(ctx context.Context, ops []api.Operation, f filter.OperationExpr, s Sort,
 	now time.Time) ([]api.Operation, error) {
-	f, err := x.asked(ctx, f)
+	f, err := asked(ctx, x, f)
 	if err != nil {
 		return nil, err
 	}

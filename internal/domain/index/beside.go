@@ -24,26 +24,22 @@ const (
 	customersAtMost = 20
 )
 
-// AskBeside makes filters ask b for terms such as has:doubt; call it before the first query. Without it they match
-// nothing.
-func (x *Index) AskBeside(b Beside) { x.beside = b }
-
 // asked is f for the person in ctx, with what the records beside the index say.
-func (x *Index) asked(ctx context.Context, f filter.OperationExpr) (filter.OperationExpr, error) {
+func asked(ctx context.Context, x *Index, f filter.OperationExpr) (filter.OperationExpr, error) {
 	f = f.For(ctx)
-	if x.beside == nil || f.Empty() {
+	if x.Beside == nil || f.Empty() {
 		return f, nil
 	}
-	return filter.AskBeside(f, besideFor{ctx, x.beside})
+	return filter.AskBeside(f, besideFor{ctx, x.Beside})
 }
 
 // Noted lists the notes that a filter finds operations by, newest first for each word.
 func (x *Index) Noted(ctx context.Context, f filter.OperationExpr) (out []note.Note, err error) {
-	if x.beside == nil || f.Empty() {
+	if x.Beside == nil || f.Empty() {
 		return nil, nil
 	}
 	for _, text := range filter.NotedTexts(f) {
-		list, err := x.beside.Find(ctx, text, notesAtMost)
+		list, err := x.Beside.Find(ctx, text, notesAtMost)
 		if err != nil {
 			return nil, err
 		}

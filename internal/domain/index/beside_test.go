@@ -34,7 +34,7 @@ func (desk) Find(_ context.Context, text string, _ int) (out []note.Note, err er
 // prints as typed.
 func TestRecordsBesideTheIndex(t *testing.T) {
 	x, ben := filled(t), api.WithActor(t.Context(), api.Actor{Name: "ben", Role: api.Admin})
-	x.AskBeside(desk{})
+	x.Beside = desk{}
 	ops := []api.Operation{named(first, "SBX-1", "Harbour & Finch"), named(second, "SBX-2", "Oak"), named(third, "INV 237f", "Tallinn Tools")}
 	for typed, want := range map[string]string{
 		"is:doubt": first, "is:waiting": second, "has:doubt,waiting": first + " " + second, "-is:doubt": second + " " + third, "is:doubt harbour": first, "is:doubt oak": "",

@@ -36,7 +36,7 @@ func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 		return err
 	}
 	return x.store.Snapshot(ctx, func(s Store) error {
-		return fn(&Index{store: s, mode: x.mode, beside: x.beside, clock: clock{store: s, now: x.now, ahead: &by}})
+		return fn(&Index{store: s, mode: x.mode, Beside: x.Beside, clock: clock{store: s, now: x.now, ahead: &by}})
 	})
 }
 

@@ -22,9 +22,11 @@ const (
 type Index struct {
 	clock
 	subscribers
-	store  Store
-	mode   Mode
-	beside Beside // nil: there are no such records
+	store Store
+	mode  Mode
+	// Beside is asked by filters for terms such as has:doubt. It is set before the first query; without it they match
+	// nothing.
+	Beside Beside
 }
 
 // New returns an index over a store.

@@ -42,7 +42,7 @@ func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 
 // Window reads the rows around a position in the list.
 func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, error) {
-	f, err := x.asked(ctx, q.Filter)
+	f, err := asked(ctx, x, q.Filter)
 	if err != nil {
 		return Window{AnchorAt: -1}, err
 	}
@@ -65,7 +65,7 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 	if err != nil {
 		return err
 	}
-	if f, err = x.asked(ctx, f); err != nil {
+	if f, err = asked(ctx, x, f); err != nil {
 		return err
 	}
 	return x.store.Each(ctx, f, s, now, func(total int, r Record) error {
@@ -75,7 +75,7 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 
 // Count counts the rows that match the filter.
 func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time) (int64, error) {
-	f, err := x.asked(ctx, f)
+	f, err := asked(ctx, x, f)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +84,7 @@ func (x *Index) Count(ctx context.Context, f filter.OperationExpr, now time.Time
 
 // Place returns the position of an operation in a list.
 func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid string, now time.Time) (Place, error) {
-	f, err := x.asked(ctx, f)
+	f, err := asked(ctx, x, f)
 	if err != nil {
 		return Place{}, err
 	}
@@ -93,7 +93,7 @@ func (x *Index) Place(ctx context.Context, f filter.OperationExpr, s Sort, opid 
 
 // Totals sums and counts the matching rows, divided by the groupings.
 func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, by []By, limit int, now time.Time) (Group, error) {
-	f, err := x.asked(ctx, f)
+	f, err := asked(ctx, x, f)
 	if err != nil {
 		return Group{}, err
 	}
@@ -103,7 +103,7 @@ func (x *Index) Totals(ctx context.Context, f filter.OperationExpr, by []By, lim
 
 // Timeline counts the matching rows by time of creation.
 func (x *Index) Timeline(ctx context.Context, f filter.OperationExpr, now time.Time) (Timeline, error) {
-	f, err := x.asked(ctx, f)
+	f, err := asked(ctx, x, f)
 	if err != nil {
 		return Timeline{}, err
 	}
