@@ -211,7 +211,7 @@ func TestShareWarnsAtBothDoors(t *testing.T) {
 		t.Fatal(p.err.String())
 	}
 	var list struct{ Items []api.Customer }
-	if err := json.Unmarshal([]byte(p.out.String()), &list); err != nil {
+	if err := json.Unmarshal(p.out.Bytes(), &list); err != nil {
 		t.Fatal(err)
 	}
 	tried := map[bool]int{}
