@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
@@ -84,8 +85,12 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 			return errors.New("the terminal is still busy with the last copy")
 		}
 	}))
+	closeWithin := time.Second
+	if !opt.Local {
+		closeWithin = overNetwork
+	}
 	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies},
-		paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes,
+		paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes, CloseWithin: closeWithin,
 			Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 			OnPanic: func(v any, stack []byte) {
 				a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
@@ -95,6 +100,10 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	}
 	return left(err)
 }
+
+// overNetwork bounds the wait for a terminal at the other end of a network to take the last bytes: longer than an SSH
+// session waits for its client's reply between two frames.
+const overNetwork = 2500 * time.Millisecond
 
 // SwitchContext is the error of a console that was left to open another context.
 type SwitchContext struct{ Name string }

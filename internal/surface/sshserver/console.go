@@ -28,7 +28,8 @@ func (r *run) runConsole() (code int, message string) {
 	case x.term == "dumb":
 		return 2, dumbTerminal
 	}
-	return exit(x.srv.opt.Console(r.ctx, Terminal{In: &cancelAtEOF{x.ch, r.cancel}, Out: r.out, Getenv: x.getenv,
+	return exit(x.srv.opt.Console(r.ctx, Terminal{In: &cancelAtEOF{x.ch, r.cancel},
+		Out: newPacedWriter(r.ctx, r.out, x.processed), Getenv: x.getenv,
 		Size: x.size.get, Resizes: x.size.resizes, Filter: r.watch.filter}))
 }
 
@@ -140,3 +141,8 @@ func short(d time.Duration) string {
 	}
 	return d.String()
 }
+
+// processed returns when the client has processed all output before it: it replies to requests of a channel in order
+// (RFC 4254, section 5.4), and refuses one that it does not know. OpenSSH's server asks in the same way whether its
+// client is alive.
+func (x *session) processed() { _, _ = x.ch.SendRequest("keepalive@openssh.com", true, nil) }
