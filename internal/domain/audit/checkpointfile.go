@@ -183,10 +183,12 @@ func tailOf(f interface {
 	return whole[bytes.LastIndexByte(whole, '\n')+1:], end, info.Size(), nil
 }
 
-// addLine appends a line to a checkpoint file durably, if want agrees, given the last one. It first cuts off a torn
-// line.
-func (c *checkpointFiles) addLine(name string, line []byte, want func(last Signed) bool) error {
-	fail := func(err error) error { return fmt.Errorf("audit: the checkpoint could not be written: %w", err) }
+// addPoint appends a checkpoint to a checkpoint file durably, if want agrees, given the last one, and returns the one
+// that is the last now. It first cuts off a torn line.
+func (c *checkpointFiles) addPoint(name string, s Signed, want func(last Signed) bool) (last Signed, err error) {
+	fail := func(err error) (Signed, error) {
+		return Signed{}, fmt.Errorf("audit: the checkpoint could not be written: %w", err)
+	}
 	file, err := lockedfile.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fail(err)
@@ -194,27 +196,26 @@ func (c *checkpointFiles) addLine(name string, line []byte, want func(last Signe
 	defer func() { _ = file.Close() }()
 	lastLine, end, size, err := tailOf(file)
 	if err != nil {
-		return err
+		return Signed{}, err
 	}
-	var last Signed
 	if len(lastLine) > 0 {
 		if last, err = c.parsed(lastLine); err != nil {
-			return err
+			return Signed{}, err
 		}
 	}
 	if !want(last) {
-		return nil
+		return last, nil
 	}
 	if end < size {
 		if err := file.Truncate(end); err != nil {
 			return fail(err)
 		}
 	}
-	if _, err := file.WriteAt(append(bytes.Clone(line), '\n'), end); err != nil {
+	if _, err := file.WriteAt(append(bytes.Clone(s.Line), '\n'), end); err != nil {
 		return fail(err)
 	}
 	if err := file.Sync(); err != nil {
 		return fail(err)
 	}
-	return nil
+	return s, nil
 }

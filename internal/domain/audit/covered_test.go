@@ -94,6 +94,38 @@ func TestCoveredBeforeReported(t *testing.T) {
 	})
 }
 
+// TestOnlyPublishedCheckpointsAreMentioned: a process whose checkpoint is not written, because that of another process
+// covers it already, mentions it in no record: the verification would miss it.
+func TestOnlyPublishedCheckpointsAreMentioned(t *testing.T) {
+	each(t, func(t *testing.T, open func() *store.Store) {
+		p := newPlace(t, open(), 1)
+		ours, other := newLog(t, p.opt), newLog(t, p.opt)
+		ref, err := ours.Intent(as(ana), ana, act)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ours.Signer.SignOnly(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Note(as(ana), ana, api.Event{Name: "reveal"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Signer.Checkpoint(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := ours.Signer.Publish(context.Background(), s); err != nil {
+			t.Fatal(err)
+		}
+		if err := ours.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done}); err != nil {
+			t.Fatal(err)
+		}
+		if r := p.verify(); !r.Intact() {
+			t.Errorf("%+v", r.Problems)
+		}
+	})
+}
+
 const stuckDir = "OPDECK_AUDIT_STUCK"
 
 // TestKilledBeforeTheCheckpoint kills a process (this test again, as a child) that

@@ -32,3 +32,19 @@ func (l *Log) Settle(ctx context.Context, who api.Actor, ref, note string) error
 	}
 	return &api.Error{Kind: api.NotFound}
 }
+
+// SignOnly stores a checkpoint of the end of the trail and does not publish it.
+func (sg *Signer) SignOnly(ctx context.Context) (Signed, error) {
+	head, err := sg.edge(ctx)
+	if err != nil {
+		return Signed{}, err
+	}
+	s, err := sg.signAt(head, sg.opt.Now())
+	if err != nil {
+		return Signed{}, err
+	}
+	return s, sg.opt.Store.PutCheckpoint(ctx, *sg.toStore(s))
+}
+
+// Publish writes a checkpoint to the checkpoint file unless one there covers it.
+func (sg *Signer) Publish(ctx context.Context, s Signed) error { return sg.publish(ctx, s) }

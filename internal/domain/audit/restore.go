@@ -322,7 +322,7 @@ func (sg *Signer) continueWith(ctx context.Context, s Signed) error {
 	if err != nil {
 		return err
 	}
-	if err := sg.addLine(name, s.Line, func(last Signed) bool { return !bytes.Equal(last.Line, s.Line) }); err != nil {
+	if _, err := sg.addPoint(name, s, func(last Signed) bool { return !bytes.Equal(last.Line, s.Line) }); err != nil {
 		return err
 	}
 	sg.mu.Lock()

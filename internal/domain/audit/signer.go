@@ -200,13 +200,14 @@ func (sg *Signer) publish(ctx context.Context, s Signed) error {
 	if err != nil {
 		return err
 	}
-	if err := sg.addLine(name, newest.Line, func(last Signed) bool { return last.N < newest.N }); err != nil {
+	last, err := sg.addPoint(name, newest, func(last Signed) bool { return last.N < newest.N })
+	if err != nil {
 		return err
 	}
 	sg.mu.Lock()
 	sg.published = newest.N
 	sg.mu.Unlock()
-	sg.seenCheckpoint(newest.N)
+	sg.seenCheckpoint(last.N) // that of another process if it covers more: ours is not in the file then
 	sg.notify()
 	return nil
 }
