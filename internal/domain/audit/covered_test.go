@@ -100,6 +100,9 @@ func TestOnlyPublishedCheckpointsAreMentioned(t *testing.T) {
 	each(t, func(t *testing.T, open func() *store.Store) {
 		p := newPlace(t, open(), 1)
 		ours, other := newLog(t, p.opt), newLog(t, p.opt)
+		if err := other.Signer.Checkpoint(context.Background()); err != nil { // it looks for what others left, once
+			t.Fatal(err)
+		}
 		ref, err := ours.Intent(as(ana), ana, act)
 		if err != nil {
 			t.Fatal(err)
@@ -115,6 +118,9 @@ func TestOnlyPublishedCheckpointsAreMentioned(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := ours.Signer.Publish(context.Background(), s); err != nil {
+			t.Fatal(err)
+		}
+		if err := ours.Note(as(ana), ana, api.Event{Name: "reveal"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := ours.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done}); err != nil {
