@@ -118,6 +118,10 @@ func ShareRisk(c api.Customer) string {
 		"the customer may lose that status until the application is finalized and accepted."
 }
 
+// ShareRiskUnread is said instead of ShareRisk of a customer who could not be read.
+const ShareRiskUnread = "The customer could not be read, so it is not known whether they are accepted already. A token " +
+	"that is applied begins the verification again."
+
 // AskedFinalize lists the facts in a question about finalizing.
 func AskedFinalize(id string, j journey.Journey) []Fact {
 	out, app := AskedCustomer(id, j.Customer), "none seen"

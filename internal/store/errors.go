@@ -139,7 +139,7 @@ func (db *DB) explain(err error) error {
 	if db.engine == Postgres {
 		kind = postgresKind(err)
 	} else {
-		kind = db.sqliteKind(err)
+		kind = sqliteKind(err, db.path)
 	}
 	if kind == "" {
 		return fmt.Errorf("store: %w", err)
@@ -186,7 +186,7 @@ const (
 )
 
 // sqliteKind maps the result code. SQLite does not report why the system refused something, so systemKind finds out.
-func (db *DB) sqliteKind(err error) Kind {
+func sqliteKind(err error, path string) Kind {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return ""
@@ -202,21 +202,21 @@ func (db *DB) sqliteKind(err error) Kind {
 	case liteCorrupt, liteNotADB:
 		return Damaged
 	case liteReadOnly, liteCantOpen, liteAuth, liteIO:
-		return db.systemKind(e.Code() & 0xff)
+		return systemKind(e.Code()&0xff, path)
 	}
 	return ""
 }
 
-// systemKind finds the system's problem with the database's folder.
-func (db *DB) systemKind(code int) Kind {
+// systemKind finds the system's problem with the folder of the database at path.
+func systemKind(code int, path string) Kind {
 	kind := ReadOnly
 	if code == liteIO {
 		kind = Failing
 	}
-	if db.path == "" {
+	if path == "" {
 		return kind
 	}
-	if err := probeFolder(filepath.Dir(db.path)); err != nil {
+	if err := probeFolder(filepath.Dir(path)); err != nil {
 		if k := fileKind(err); k != "" {
 			return k
 		}

@@ -49,10 +49,11 @@ func complianceShareCommand(r *root) *cobra.Command {
 			return w, nil
 		}
 		c, err := endpoint.Do(ctx, a.Client, endpoint.GetCustomer, args[0])
-		if err != nil {
+		if err == nil {
+			w.facts, w.risk = present.AskedCustomer(args[0], c), present.ShareRisk(c)
+		} else if w.risk = present.ShareRiskUnread; !unreadable(err) {
 			return asked{}, err
 		}
-		w.facts, w.risk = present.AskedCustomer(args[0], c), present.ShareRisk(c)
 		if w.risk != "" && r.yes && r.output == "table" { // JSON errors are alone on standard error
 			r.say("%s", w.risk)
 		}
@@ -60,6 +61,15 @@ func complianceShareCommand(r *root) *cobra.Command {
 	})
 	cmd.Flags().StringVar(&file, "token-file", "", "file that contains the token")
 	return cmd
+}
+
+// unreadable reports whether err is about one read only, so that a write on the object may succeed all the same.
+func unreadable(err error) bool {
+	switch api.AsError(err).Kind {
+	case api.NotFound, api.Unavailable, api.Refused:
+		return true
+	}
+	return false
 }
 
 // printShare prints the result of a share. A token that was not applied is a refusal (exit 5): nothing changed, and
