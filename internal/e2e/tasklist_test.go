@@ -115,7 +115,7 @@ var tasks = []task{
 		h.press("h").shows("History")
 	}},
 	{user: "analyst", want: "from a parent to its child", before: "38; its id had to be typed", do: func(h *hands) {
-		h.press("/").types("type:EXCHANGE status:PROCESSING").press(enter).shows("match", "›").press(enter).shows("EXCHANGE", "T shows them")
+		h.press("/").types("type:EXCHANGE status:PROCESSING").press(enter).shows("match", "›").press(enter).shows("EXCHANGE", "H shows them")
 		h.begins()
 		h.press("H").shows("child operations").press(enter).shows("TRANSFER")
 	}},
