@@ -40,6 +40,7 @@ type Latest struct {
 	caller endpoint.Caller
 	known  Known
 	loads  *Requests
+	missed bool // the index changed during the read from the service
 }
 
 // NewLatest returns the state of an operation; it reads nothing before Init.
@@ -67,11 +68,29 @@ func (l *Latest) Init() tea.Cmd {
 // Peek reads the local data without a call, and shows it if it is newer.
 func (l *Latest) Peek() tea.Cmd {
 	return l.look(nil, func(op api.Operation, at time.Time, ok bool) (Action, tea.Cmd) {
-		if ok && at.After(l.At) && (l.Hold == nil || !l.Hold()) {
+		if ok && l.newer(op, at) && (l.Hold == nil || !l.Hold()) {
 			return l.Show(op, at, "index"), nil
 		}
 		return nil, nil
 	})
+}
+
+// newer reports whether a state of time at comes after the one that is shown.
+func (l *Latest) newer(op api.Operation, at time.Time) bool {
+	if by := l.changed(op); by != 0 {
+		return by > 0
+	}
+	return at.After(l.At)
+}
+
+// changed compares a state with the one that is shown by the service's updatedAt, as the index does, because an answer
+// that was under way during a change arrives after the webhook of that change: 1 for a later one, -1 for an earlier one,
+// 0 if they do not say.
+func (l *Latest) changed(op api.Operation) int {
+	if l.Op == nil || op.UpdatedAt.IsZero() || l.Op.UpdatedAt.IsZero() {
+		return 0
+	}
+	return op.UpdatedAt.Compare(l.Op.UpdatedAt.Time)
 }
 
 func (l *Latest) look(loads *Requests, then func(api.Operation, time.Time, bool) (Action, tea.Cmd)) tea.Cmd {
@@ -108,11 +127,18 @@ func (l *Latest) Load() tea.Cmd {
 		at, also := now(), beside(ctx)
 		return func() (Action, tea.Cmd) {
 			also()
+			var next tea.Cmd
+			if l.missed {
+				l.missed, next = false, l.Peek()
+			}
 			if err != nil {
 				l.Err = api.AsError(err)
-				return nil, nil
+				return nil, next
 			}
-			return l.Show(op, at, "service"), nil
+			if l.Err = nil; l.changed(op) < 0 {
+				return nil, next
+			}
+			return l.Show(op, at, "service"), next
 		}
 	})
 }
@@ -125,7 +151,10 @@ func (l *Latest) Busy() bool { return l.loads.Busy() }
 
 // OnNews handles a broadcast: a change of the index, or of the operation.
 func (l *Latest) OnNews(msg Changed) (Action, tea.Cmd) {
-	if msg.Kind == KindOperations && l.ID != "" && !l.loads.Busy() {
+	if msg.Kind == KindOperations && l.ID != "" {
+		if l.missed = l.loads.Busy(); l.missed { // the answer may be older than the change
+			return nil, nil
+		}
 		return nil, l.Peek()
 	}
 	if op, ok := msg.Object.(api.Operation); ok && msg.Kind == KindOperation && msg.ID == l.ID {

@@ -127,8 +127,11 @@ func seen(began time.Time, status string, screens []*terminal) []time.Duration {
 	return out
 }
 
-// shown reports whether a screen shows the status and not the other one.
+// shown reports whether a screen shows the status and, above its fifth line, not the other one: the history below the
+// head of an open operation has both.
 func shown(screen, status string) bool {
 	other := map[string]string{"PROCESSING": "PENDING", "PENDING": "PROCESSING"}[status]
-	return strings.Contains(screen, status) && !strings.Contains(screen, other)
+	lines := strings.SplitN(screen, "\n", 7)
+	head := strings.Join(lines[:min(len(lines), 6)], "\n")
+	return strings.Contains(head, status) && !strings.Contains(head, other)
 }
