@@ -10,7 +10,7 @@ import (
 
 // derivation is the version of the rule by which newRow makes columns from a record. Increase it if the meaning of a
 // column changes: Derive then derives the rows that an earlier build stored from their records again.
-const derivation = 2
+const derivation = 3
 
 const (
 	derivedName = "derived"   // the derivation of all rows
@@ -69,6 +69,9 @@ func (b *batch) derive(ctx context.Context) error {
 		return err
 	}
 	if next == from {
+		if done, err := b.reshare(ctx); !done || err != nil {
+			return err
+		}
 		return b.tx.Exec(ctx, setMeta, b.x.scope, derivedName, strconv.Itoa(derivation))
 	}
 	rows, err := newRows(list)

@@ -42,11 +42,11 @@ func (x *Store) groupings(by []index.By) ([]grouping, error) {
 		g := grouping{by: b, word: codes[string(b)], name: number}
 		switch b {
 		case index.ByCustomer:
-			g.expr, g.kept, g.party = "o.customer", "customer", true
+			g.expr, g.kept, g.party = "o.customer", dimCustomer, true
 		case index.ByCounterparty:
 			g.expr, g.party = "o.destination", true
 		case index.ByDay, index.ByWeek, index.ByMonth:
-			g.expr, g.kept, g.name = x.every(24*time.Hour), "day", timeKeys[b]
+			g.expr, g.kept, g.name = x.every(24*time.Hour), dimDay, timeKeys[b]
 		}
 		out = append(out, g)
 	}
@@ -122,7 +122,13 @@ func (p *opPlan) tally(ctx context.Context, groups []grouping) (tally, error) {
 			t.at(groups, kindKey{currency: currency}, []int64{item}).add(s, 0)
 		})
 	default:
-		err = p.tallyRows(ctx, groups, numbers, t)
+		known := false
+		if len(numbers) == 1 && numbers[0].kept != "" && p.pure {
+			known, err = p.tallyShares(ctx, groups, t)
+		}
+		if err == nil && !known {
+			err = p.tallyRows(ctx, groups, numbers, t)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -283,7 +289,7 @@ func (x *Store) Timeline(ctx context.Context, f filter.OperationExpr, now time.T
 	counts := map[int64]int64{}
 	add := func(item, ops int64) { counts[item] += ops }
 	if p.pure && p.all {
-		err = p.kept(ctx, "day", func(item int64, _ string, s sums) { add(item, s.ops) })
+		err = p.kept(ctx, dimDay, func(item int64, _ string, s sums) { add(item, s.ops) })
 	} else {
 		err = p.countEvery(ctx, 24*time.Hour, add)
 	}

@@ -65,7 +65,11 @@ func (x *Store) History(ctx context.Context, opid string) ([]index.State, error)
 
 // decodeOp decodes a stored operation, which keeps body.
 func decodeOp(body []byte) (o api.Operation, err error) {
-	if o, err = api.ReadOperation(body); err != nil {
+	record, err := unpack(body)
+	if err == nil {
+		o, err = api.ReadOperation(record)
+	}
+	if err != nil {
 		return o, fmt.Errorf("index: a stored operation cannot be read: %w", err)
 	}
 	return o, nil

@@ -32,20 +32,12 @@ type batch struct {
 	write   map[string]*opRow  // by opid: the new row
 	confirm []*opRow           // unchanged, only read again
 	doubt   map[string]*opRow  // kept, but a read is due
-	sums    map[sumKey]*sums
+	sums    map[sumKey]*change
 	kinds   map[kindKey]int64
 	parties map[string]int64
 	merged  index.Merged
 	derives bool // the rows are derived again: no state is replaced
 }
-
-type sumKey struct {
-	dim      string // dimKind, or a dim of index_sum: "day", "customer"
-	item     int64
-	currency string
-}
-
-const dimKind = "kind" // kept in index_kind
 
 // Put merges a batch in one transaction.
 func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
@@ -69,7 +61,7 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 
 func newBatch(x *Store, tx *store.Tx) *batch {
 	return &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
-		write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*sums{}, kinds: map[kindKey]int64{},
+		write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*change{}, kinds: map[kindKey]int64{},
 		parties: map[string]int64{}}
 }
 
@@ -152,7 +144,7 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 }
 
 // hasWords reports whether a row has words of its own.
-const hasWords = "o.reference <> '' OR o.comment <> '' OR o.doc_text <> ''"
+const hasWords = "reference <> '' OR comment <> '' OR doc_text <> ''"
 
 // confirmSeen records that the service still reports the same; a due read is done thereby. It writes only the changed
 // ones of the wide rows.
@@ -253,17 +245,6 @@ func (b *batch) subtract(ctx context.Context, ns []int64) error {
 		"FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN")
 }
 
-func (b *batch) count(kind int64, currency string, customer, created int64, s sums, sign int64) {
-	for _, k := range []sumKey{{dimKind, kind, ""}, {"day", dayOf(created), currency}, {"customer", customer, currency}} {
-		have := b.sums[k]
-		if have == nil {
-			have = &sums{}
-			b.sums[k] = have
-		}
-		have.add(s, sign)
-	}
-}
-
 // number assigns numbers to new operations, in the order of the list, before the replaced rows leave the table: those
 // keep theirs.
 func (b *batch) number(ctx context.Context, list []*opRow) error {
@@ -304,17 +285,25 @@ func (b *batch) insert(ctx context.Context, list []*opRow) error {
 			return err
 		}
 	}
-	if err := raws.Flush(ctx); err != nil || b.x.postgres() {
+	if err := raws.Flush(ctx); err != nil {
 		return err
 	}
-	return b.insertWords(ctx, list)
+	if err := b.insertFrom(ctx, list, sightsOf); err != nil || b.x.postgres() {
+		return err
+	}
+	return b.insertFrom(ctx, list, wordsOf)
 }
 
-// insertWords fills the substring index. FTS5 writes a segment for each statement, so new rows, which have the
-// highest numbers, are inserted by one.
-func (b *batch) insertWords(ctx context.Context, list []*opRow) error {
-	const from = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2)
-		FROM index_op WHERE (reference <> '' OR comment <> '' OR doc_text <> '') AND `
+// Rows of other tables that are made of those in index_op: when each was seen, and the substring index.
+const (
+	sightsOf = "INSERT INTO index_sight (n, scope, seen_us) SELECT n, scope, seen_us FROM index_op WHERE "
+	wordsOf  = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2)
+		FROM index_op WHERE (` + hasWords + ") AND "
+)
+
+// insertFrom makes such rows. FTS5 writes a segment for each statement, so new rows, which have the highest numbers,
+// are inserted by one.
+func (b *batch) insertFrom(ctx context.Context, list []*opRow, from string) error {
 	var old []int64
 	first := int64(math.MaxInt64)
 	for _, r := range list {

@@ -90,7 +90,7 @@ type opRow struct {
 	amountKey, receivedKey, feeKey   string
 	reference, comment, docText      string
 	hidden                           filter.MaskedText
-	raw                              []byte
+	raw                              []byte // packed
 	owed                             bool
 	kindN, customerN, sourceN, destN int64
 }
@@ -142,7 +142,7 @@ func newRow(e index.Entry) (r opRow, ok bool, err error) {
 	}
 	sum := sha256.Sum256(raw)
 	r = opRow{
-		opid: opid, raw: raw, digest: int64(binary.BigEndian.Uint64(sum[:8])), origin: e.Origin, owed: e.Owed,
+		opid: opid, raw: pack(raw), digest: int64(binary.BigEndian.Uint64(sum[:8])), origin: e.Origin, owed: e.Owed,
 		seen: e.Seen.UnixMicro(), changed: e.Seen.UnixMicro(),
 		created: o.CreatedAt.UnixMicro(), updated: o.UpdatedAt.UnixMicro(), updatedNs: int64(o.UpdatedAt.Nanosecond() % 1000),
 		docs:      int64(len(o.Documents)),

@@ -121,10 +121,12 @@ func (p *opPlan) summing(by []string) string {
 	return "index_op_sums"
 }
 
+// summed are the sums of rows of index_op.
+const summed = "count(*), CAST(sum(hi) AS BIGINT), CAST(sum(lo) AS BIGINT), CAST(sum(nanos) AS BIGINT)"
+
 // sums groups by expressions of index_op o; f may change items.
 func (p *opPlan) sums(ctx context.Context, by []string, c filter.Cond, f func(items []int64, s sums)) error {
-	q := p.queryWhere(strings.Join(by, ", ")+
-		", count(*), CAST(sum(o.hi) AS BIGINT), CAST(sum(o.lo) AS BIGINT), CAST(sum(o.nanos) AS BIGINT)", p.summing(by), c)
+	q := p.queryWhere(strings.Join(by, ", ")+", "+summed, p.summing(by), c)
 	return store.Each(ctx, p.x.q, func(scan store.Scan) error {
 		items := make([]int64, len(by))
 		var s sums
