@@ -17,8 +17,14 @@ import (
 )
 
 // crowd is how many more people there are, beside one of each role: p-0, p-1, …,
-// of all roles in turn.
-const crowd = 8
+// of all roles in turn. Each may open four sessions.
+var crowd = max(8, (idleConsoles()+3)/4)
+
+// idleConsoles is OPDECK_CONSOLES, how many consoles BenchmarkIdleConsoles opens; 0 if it is not set.
+func idleConsoles() int {
+	n, _ := strconv.Atoi(os.Getenv("OPDECK_CONSOLES"))
+	return n
+}
 
 // tidyOnWord collects garbage whenever a byte comes through standard input.
 func tidyOnWord() {
@@ -33,7 +39,7 @@ func tidyOnWord() {
 
 // apart is opdeck serve in a process of its own, with the collector as users have
 // it; tidy makes it collect its garbage.
-func apart(t *testing.T) (p *place, pid int, tidy func()) {
+func apart(t testing.TB) (p *place, pid int, tidy func()) {
 	t.Helper()
 	p = prepare(t, "")
 	cmd := exec.Command(os.Args[0])
@@ -177,4 +183,24 @@ func resident(pid int) float64 {
 		return 0
 	}
 	return pages * float64(os.Getpagesize())
+}
+
+// BenchmarkIdleConsoles is what a server with OPDECK_CONSOLES idle consoles takes in a minute, with -benchtime 1x. The
+// consoles' clients are in this process, the server is not.
+func BenchmarkIdleConsoles(b *testing.B) {
+	n := idleConsoles()
+	if n == 0 {
+		b.Skip("OPDECK_CONSOLES is not set to a number of consoles")
+	}
+	p, pid, tidy := apart(b)
+	for i := range n {
+		p.console(p.loginAs(fmt.Sprintf("p-%d", i%crowd)))
+	}
+	tidy()
+	began, used := time.Now(), processor(pid)
+	for b.Loop() {
+		time.Sleep(time.Minute)
+	}
+	b.ReportMetric(100*float64(processor(pid)-used)/float64(time.Since(began)), "%CPU")
+	b.ReportMetric(resident(pid)/(1<<20), "MB")
 }

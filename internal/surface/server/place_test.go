@@ -164,6 +164,7 @@ policy = "warn"
 listen = "127.0.0.1:0"
 host_key = %q
 authorized_keys = %q
+max_sessions = %d
 [webhooks]
 listen = "127.0.0.1:0"
 verify = "header"
@@ -171,7 +172,7 @@ header = "X-Secret"
 secret_env = "HOOK_SECRET"
 [serve]
 metrics = ":0"
-%s`, p.file("host"), p.file("keys"), also))
+%s`, p.file("host"), p.file("keys"), 200+4*crowd, also))
 	return p
 }
 
