@@ -31,7 +31,8 @@ type change struct {
 
 // count adds a row to the changes (sign 1), or removes it (-1).
 func (b *batch) count(kind int64, currency string, customer, created int64, s sums, sign int64) {
-	for _, k := range []sumKey{{dimKind, "", kind}, {dimDay, currency, dayOf(created)}, {dimCustomer, currency, customer}} {
+	keys := [...]sumKey{{dimKind, "", kind}, {dimDay, currency, dayOf(created)}, {dimCustomer, currency, customer}}
+	for _, k := range keys {
 		c := b.sums[k]
 		if c == nil {
 			c = &change{shares: shares{}}
