@@ -2,12 +2,14 @@ package format
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/apd/v3"
+	"github.com/dustin/go-humanize"
 	"pgregory.net/rapid"
 
 	"opdeck/api/untrusted"
@@ -157,4 +159,14 @@ func TestJSONKeepsNumbersAndOrder(t *testing.T) {
 	if got, whole := JSON([]byte("not\x1b json\nx"), 1); len(got) != 1 || got[0] != "not· json" || whole {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestCountIsGroupedAsTheLibraryDoes holds Count against humanize.
+func TestCountIsGroupedAsTheLibraryDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(math.MinInt, math.MaxInt).Draw(t, "n") >> rapid.IntRange(0, 63).Draw(t, "smaller by")
+		if got, want := Count(n), humanize.Comma(int64(n)); got != want {
+			t.Fatalf("%q, the library says %q", got, want)
+		}
+	})
 }

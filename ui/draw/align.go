@@ -69,7 +69,8 @@ type Points struct {
 // line, those with the most decimals leave it and are at the right edge alone.
 func PointsOf(col []string, width int) Points {
 	at := Points{width: width}
-	list := make([]number, 0, len(col))
+	var room [64]number // a page of rows needs no memory of its own
+	list := room[:0]
 	for _, s := range col {
 		if fits(s, width) {
 			n := parts(s)
@@ -92,19 +93,26 @@ func PointsOf(col []string, width int) Points {
 	}
 }
 
+// Width is the width that the points were found for.
+func (at Points) Width() int { return at.width }
+
 func (at Points) inLine() bool { return at.w+at.p+at.u <= at.width }
 
 // Put places one number of the column. One that is wider than the column becomes
 // "###": it is never cut to another number.
-func (at Points) Put(s string) string {
+func (at Points) Put(s string) string { return string(at.Append(nil, s)) }
+
+// Append appends what Put returns.
+func (at Points) Append(b []byte, s string) []byte {
 	if !fits(s, at.width) {
-		return strings.Repeat("#", max(at.width, 0))
+		return append(b, strings.Repeat("#", max(at.width, 0))...)
 	}
 	n := parts(s)
 	if n.p <= at.limit && at.inLine() {
-		return Space(at.width-at.p-at.u-n.w) + n.whole + n.part + Space(at.p-n.p) + n.unit + Space(at.u-n.u)
+		b = append(append(append(b, Space(at.width-at.p-at.u-n.w)...), n.whole...), n.part...)
+		return append(append(append(b, Space(at.p-n.p)...), n.unit...), Space(at.u-n.u)...)
 	}
-	return PadLeft(s, at.width)
+	return AppendPadLeft(b, s, at.width)
 }
 
 // fits reports whether s takes at most w cells; no character has more cells than bytes.

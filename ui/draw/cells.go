@@ -92,21 +92,30 @@ func ascii(s string) bool {
 // Cut returns s in at most w cells; a cut text ends in "…". It keeps SGR sequences,
 // which the caller's reset closes.
 func Cut(s string, w int) string {
-	switch {
-	case w <= 0:
-		return ""
-	case ascii(s):
-		if len(s) <= w {
-			return s
-		}
-		return s[:w-1] + ellipsis
-	case Width(s) <= w:
-		return s
-	}
-	if head, ok := take(s, w-1); ok {
+	head, more := cut(s, w)
+	if more {
 		return head + ellipsis
 	}
-	return ansi.Truncate(s, w, ellipsis)
+	return head
+}
+
+// cut returns the beginning of s for w cells; more: "…" comes behind it.
+func cut(s string, w int) (head string, more bool) {
+	switch {
+	case w <= 0:
+		return "", false
+	case ascii(s):
+		if len(s) <= w {
+			return s, false
+		}
+		return s[:w-1], true
+	case Width(s) <= w:
+		return s, false
+	}
+	if head, ok := take(s, w-1); ok {
+		return head, true
+	}
+	return ansi.Truncate(s, w, ellipsis), false
 }
 
 // take is the beginning of a plain text in at most w cells; not ok where a
@@ -196,6 +205,38 @@ func Fit(s string, w int) string { return Pad(Cut(s, w), w) }
 
 // FitRight is Fit with the text at the right edge.
 func FitRight(s string, w int) string { return PadLeft(Cut(s, w), w) }
+
+// AppendPad appends Pad(s, w).
+func AppendPad(b []byte, s string, w int) []byte {
+	n, plain := quick(s)
+	if !plain {
+		return append(b, Pad(s, w)...)
+	}
+	return append(append(b, s...), Space(w-n)...)
+}
+
+// AppendPadLeft appends PadLeft(s, w).
+func AppendPadLeft(b []byte, s string, w int) []byte {
+	n, plain := quick(s)
+	if !plain {
+		return append(b, PadLeft(s, w)...)
+	}
+	return append(append(b, Space(w-n)...), s...)
+}
+
+// AppendFit appends Fit(s, w).
+func AppendFit(b []byte, s string, w int) []byte {
+	head, more := cut(s, w)
+	n, plain := quick(head)
+	if !plain {
+		return append(b, Fit(s, w)...)
+	}
+	b = append(b, head...)
+	if more {
+		b, n = append(b, ellipsis...), n+1
+	}
+	return append(b, Space(w-n)...)
+}
 
 // Line draws text from outside as one safe line of at most w cells.
 func Line(u untrusted.Text, w int) string {

@@ -80,7 +80,7 @@ func (p *preview) join(rows []string, w int, side string) []string {
 		}
 		out[i] = draw.Pad(row, w) + side + p.lines[i]
 	}
-	k.w, k.side, k.left, k.right, k.out = w, side, rows, p.lines, out
+	k.w, k.side, k.left, k.right, k.out = w, side, append(k.left[:0], rows...), p.lines, out
 	return out
 }
 

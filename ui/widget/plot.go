@@ -1,8 +1,6 @@
 package widget
 
 import (
-	"strings"
-
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 )
@@ -17,9 +15,8 @@ func Plot(th *theme.Theme, values []int, top, w, h int, usual, full theme.Tone) 
 	levels := len(th.Signs.Spark)
 	out := make([]string, h)
 	for line := range out {
-		var b strings.Builder
 		below := (h - 1 - line) * levels // what the lines below show of a column
-		p := pen{b: &b}
+		var p pen
 		for _, v := range values {
 			style, level := th.Tone(usual), min(max(v, 0), top)*h*levels/top
 			if v >= top {
@@ -38,7 +35,7 @@ func Plot(th *theme.Theme, values []int, top, w, h int, usual, full theme.Tone) 
 			}
 		}
 		p.end()
-		out[line] = draw.Cut(b.String(), w)
+		out[line] = draw.Cut(string(p.b), w)
 	}
 	return out
 }

@@ -7,17 +7,22 @@ import (
 	"opdeck/ui/draw"
 )
 
-// keep is what a table drew last. A row that looks the same is not drawn again:
+// keep is what a table drew before. A row that looks the same is not drawn again:
 // a key then costs the rows that it changes.
 type keep struct {
-	theme string // all of it was drawn in; another one draws everything again
-	from  int
-	rows  []keptRow
-	next  []keptRow // of the frame being drawn
-	seen  []Row     // of the source, in that frame
+	theme string     // all of it was drawn in; another one draws everything again
+	drawn []drawnRow // lines that were drawn near here, by their slot
+	seen  []Row      // of the source, in the last frame
 	cols  []keptColumn
 	head  keptHead
+	foot  keptFoot
+	lines []string // of the last frame
+	buf   []byte   // a line while it is drawn
+	texts texts
 }
+
+// nearPages is how many pages of lines a table keeps as drawn.
+const nearPages = 4
 
 // keptHead is the line of titles and what it depends on.
 type keptHead struct {
@@ -28,52 +33,45 @@ type keptHead struct {
 	line      string
 }
 
-// keptRow is a drawn row and all that its look depends on.
-type keptRow struct {
+// drawnRow is a drawn row and all that its look depends on, besides the theme and the columns.
+type drawnRow struct {
 	row              Row
 	selected, marked bool
 	w                int
 	shown            []shownColumn
-	nums             []string // what the number columns showed
+	points           []draw.Points // of the shown columns of amounts
 	line             string
 }
 
-// keptColumn is a column of numbers, fitted together.
+// keptColumn is a column of numbers: their points are in one line, so that the look of one depends on all.
 type keptColumn struct {
-	width int
-	in    []string
-	out   []string
-
-	at       draw.Points // what the numbers in drawn were placed by
-	drawnFor int
-	drawn    map[string]string
+	in []string
+	at draw.Points
 }
 
-// fit fits the columns of numbers of the rows on screen: their points are in
-// one line, so that the look of one depends on all.
-func (t *Table) fit(rows []Row) {
+// align finds the points of the numbers of the rows on screen.
+func (t *Table) align(rows []Row) {
 	k := &t.keep
 	if len(k.cols) != len(t.columns) {
 		k.cols = make([]keptColumn, len(t.columns))
 	}
 	for _, c := range t.shown {
-		d, was := t.columns[c.index], &k.cols[c.index]
-		if d.Align == Left {
+		if t.columns[c.index].Align != Decimal {
 			continue
 		}
-		same := was.width == c.width && len(was.in) == len(rows)
+		was := &k.cols[c.index]
+		same := was.at.Width() == c.width && len(was.in) == len(rows)
 		for i := 0; same && i < len(rows); i++ {
 			same = was.in[i] == t.number(rows[i], c.index)
 		}
 		if same {
 			continue
 		}
-		was.width = c.width
 		was.in = was.in[:0]
 		for _, r := range rows {
 			was.in = append(was.in, t.number(r, c.index))
 		}
-		was.numbers(d.Align == Decimal)
+		was.at = draw.PointsOf(was.in, c.width)
 	}
 }
 
@@ -84,59 +82,83 @@ func cellOf(r Row, i int) string {
 	return ""
 }
 
-// cell is the i-th shown cell of the k-th row on screen, as wide as its column.
-func (t *Table) cell(r Row, i, k int) string {
-	c := t.shown[i]
+// appendCell appends a cell of a row, as wide as its column.
+func (t *Table) appendCell(b []byte, r Row, c shownColumn) []byte {
 	switch d := t.columns[c.index]; {
 	case d.Align != Left:
-		return t.keep.cols[c.index].out[k]
+		return t.appendNumber(b, t.number(r, c.index), c)
 	case d.ID:
-		return draw.Pad(draw.ID(cellOf(r, c.index), c.width), c.width)
+		return draw.AppendPad(b, draw.ID(cellOf(r, c.index), c.width), c.width)
 	case d.Signed && c.width <= signOnly:
 		sign, _, _ := strings.Cut(cellOf(r, c.index), " ")
-		return draw.Fit(sign, c.width)
+		return draw.AppendFit(b, sign, c.width)
 	case d.CutMiddle:
-		return draw.Pad(draw.Middle(cellOf(r, c.index), c.width), c.width)
+		return draw.AppendPad(b, draw.Middle(cellOf(r, c.index), c.width), c.width)
 	}
-	return draw.Fit(cellOf(r, c.index), c.width)
+	return draw.AppendFit(b, cellOf(r, c.index), c.width)
 }
 
-// line is the k-th row on screen, at at in the list.
-func (t *Table) line(k int, r Row, at int) string {
-	now := keptRow{row: r, selected: t.isCursor(at), marked: t.marks.has[r.ID], w: t.w, shown: t.shown}
-	if k < len(t.keep.next) {
-		now.nums = t.keep.next[k].nums[:0]
-	} else {
-		t.keep.next = append(t.keep.next, keptRow{})
+// line is a row as it was drawn before, or drawn now. at is its place in the list.
+func (t *Table) line(r Row, at int) string {
+	k := &t.keep
+	if slots := 2 * nearPages * t.page(); len(k.drawn) < slots {
+		k.drawn = make([]drawnRow, slots)
 	}
+	selected, slot := t.isCursor(at), 2*at%len(k.drawn)
+	if selected {
+		slot++
+	}
+	was := &k.drawn[slot]
+	if !t.shows(was, r, selected) {
+		*was = drawnRow{row: r, selected: selected, marked: t.marks.has[r.ID], w: t.w, shown: t.shown,
+			points: t.points(was.points[:0]), line: t.drawRow(r, at)}
+	}
+	return was.line
+}
+
+// shows reports whether a row would be drawn as it was.
+func (t *Table) shows(was *drawnRow, r Row, selected bool) bool {
+	if was.line == "" || was.selected != selected || was.marked != t.marks.has[r.ID] || was.w != t.w ||
+		was.row.ID != r.ID || was.row.Sign != r.Sign || was.row.Tone != r.Tone ||
+		!slices.Equal(was.row.Cells, r.Cells) || !slices.Equal(was.row.Tones, r.Tones) ||
+		!slices.Equal(was.shown, t.shown) {
+		return false
+	}
+	n := 0
 	for _, c := range t.shown {
-		if t.columns[c.index].Align != Left {
-			now.nums = append(now.nums, t.keep.cols[c.index].out[k])
+		if t.columns[c.index].Align == Decimal {
+			if was.points[n] != t.keep.cols[c.index].at {
+				return false
+			}
+			n++
 		}
 	}
-	if i := at - t.keep.from; i >= 0 && i < len(t.keep.rows) && t.keep.rows[i].same(now) {
-		now.line = t.keep.rows[i].line
-	} else {
-		now.line = t.drawRow(r, k, at)
-	}
-	t.keep.next[k] = now
-	return now.line
+	return true
 }
 
-// same compares everything but the line.
-func (a keptRow) same(b keptRow) bool {
-	return a.selected == b.selected && a.marked == b.marked && a.w == b.w && a.row.ID == b.row.ID &&
-		a.row.Sign == b.row.Sign && a.row.Tone == b.row.Tone &&
-		slices.Equal(a.row.Cells, b.row.Cells) && slices.Equal(a.row.Tones, b.row.Tones) && slices.Equal(a.shown, b.shown) &&
-		slices.Equal(a.nums, b.nums)
+// points appends where the shown columns of amounts have their points now.
+func (t *Table) points(out []draw.Points) []draw.Points {
+	for _, c := range t.shown {
+		if t.columns[c.index].Align == Decimal {
+			out = append(out, t.keep.cols[c.index].at)
+		}
+	}
+	return out
 }
 
-// swap ends a frame of n rows that began at from.
-func (t *Table) swap(from, n int) {
-	k := &t.keep
-	k.from = from
-	k.rows, k.next = k.next[:n], k.rows[:0]
-	if cap(k.next) >= n {
-		k.next = k.next[:n] // their nums are written over
+// texts makes many short strings of few pieces of memory.
+type texts struct{ room strings.Builder }
+
+// textRoom is the size of a piece. It stays in memory while one of its strings does.
+const textRoom = 8 << 10
+
+// of returns b as a string.
+func (t *texts) of(b []byte) string {
+	if t.room.Cap()-t.room.Len() < len(b) {
+		t.room = strings.Builder{}
+		t.room.Grow(max(textRoom, len(b)))
 	}
+	from := t.room.Len()
+	t.room.Write(b)
+	return t.room.String()[from:]
 }

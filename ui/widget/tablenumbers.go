@@ -73,36 +73,17 @@ func (t *tableColumns) wanted(i int, rows []Row) bool {
 	return want != was
 }
 
-// numbers fits the column's numbers to its width. Points are in one line when
-// byPoint is set; one that does not fit must not move the others.
-func (c *keptColumn) numbers(byPoint bool) {
-	var at draw.Points
-	if byPoint {
-		at = draw.PointsOf(c.in, c.width)
+// appendNumber appends a number, placed by the points of its column or at its right edge. One that does not fit must not
+// move the others.
+func (t *Table) appendNumber(b []byte, s string, c shownColumn) []byte {
+	switch {
+	case len(s) > c.width && draw.Width(s) > c.width:
+		return draw.AppendPadLeft(b, tooWide(s, c.width), c.width)
+	case t.columns[c.index].Align == Decimal:
+		return t.keep.cols[c.index].at.Append(b, s)
 	}
-	if c.drawn == nil || at != c.at || c.width != c.drawnFor || len(c.drawn) > keptNumbers {
-		c.at, c.drawnFor, c.drawn = at, c.width, make(map[string]string, len(c.in))
-	}
-	c.out = c.out[:0]
-	for _, s := range c.in {
-		d, ok := c.drawn[s]
-		if !ok {
-			switch {
-			case len(s) > c.width && draw.Width(s) > c.width:
-				d = draw.PadLeft(tooWide(s, c.width), c.width)
-			case byPoint:
-				d = at.Put(s)
-			default:
-				d = draw.PadLeft(s, c.width)
-			}
-			c.drawn[s] = d
-		}
-		c.out = append(c.out, d)
-	}
+	return draw.AppendPadLeft(b, s, c.width)
 }
-
-// keptNumbers bounds the numbers of a column that are kept as drawn.
-const keptNumbers = 1000
 
 // tooWide is a number that does not fit into w cells: its leading digits, a sign that
 // more follow, and its currency, so that nobody reads it as another amount; it is never

@@ -32,7 +32,7 @@ func btoi(b bool) int {
 }
 
 // Lines draws the table: exactly the lines of SetSize, none wider. A row that
-// looks as before is the string of before.
+// looks as before is the string of before. The slice is valid until the next call.
 func (t *Table) Lines() []string {
 	if t.h == 0 || t.w == 0 {
 		return make([]string, t.h)
@@ -40,7 +40,7 @@ func (t *Table) Lines() []string {
 	if t.keep.theme != t.th.Name {
 		t.keep, t.measured = keep{theme: t.th.Name}, false
 	}
-	lines := make([]string, 0, t.h)
+	lines := t.keep.lines[:0]
 	n := t.source.Len()
 	from, rows := t.top, t.keep.seen
 	if !t.measured {
@@ -52,19 +52,19 @@ func (t *Table) Lines() []string {
 	if n == 0 {
 		lines = append(lines, t.drawNotice(t.h-t.head()-t.foot())...)
 	} else {
-		t.fit(rows)
+		t.align(rows)
 		for i := range rows {
-			lines = append(lines, t.line(i, rows[i], from+i))
+			lines = append(lines, t.line(rows[i], from+i))
 		}
-		t.swap(from, len(rows))
 	}
 	t.measured = false // rows may look otherwise by time when they are drawn next
 	for len(lines) < t.h-t.foot() {
 		lines = append(lines, "")
 	}
 	if t.foot() == 1 {
-		lines = append(lines, t.drawFoot(n))
+		lines = append(lines, t.footLine(n))
 	}
+	t.keep.lines = lines
 	return lines
 }
 
@@ -104,8 +104,7 @@ func (t *Table) headLine() string {
 }
 
 func (t *Table) drawHead() string {
-	var b strings.Builder
-	p := pen{b: &b}
+	var p pen
 	left, right := t.hidden()
 	if gutter := min(t.gutter(), t.w); left {
 		p.write(t.th.Accent, draw.Pad(t.th.Signs.Before, gutter))
@@ -148,7 +147,7 @@ func (t *Table) drawHead() string {
 		}
 	}
 	p.end()
-	return t.clip(b.String())
+	return t.clip(string(p.b))
 }
 
 // clip cuts a line to the width: only when not even the columns that are never
@@ -168,10 +167,8 @@ func (t *tableColumns) need() int {
 	return n
 }
 
-func (t *Table) drawRow(r Row, k, at int) string {
-	var b strings.Builder
-	b.Grow(t.w + 120)
-	p := pen{b: &b}
+func (t *Table) drawRow(r Row, at int) string {
+	p := pen{b: t.keep.buf[:0]}
 	style := t.th.Tone
 	if t.isCursor(at) {
 		style = t.th.Selected
@@ -179,9 +176,12 @@ func (t *Table) drawRow(r Row, k, at int) string {
 	} else {
 		p.write(theme.Style{}, " ")
 	}
-	marked := t.marks.has[r.ID]
-	t.drawMark(&p, r, false, style, false)
-	t.drawMark(&p, r, marked, style, true)
+	t.drawSign(&p, r, style)
+	if t.marks.has[r.ID] {
+		p.write(style(theme.Accent), t.th.Signs.Mark)
+	} else {
+		p.write(style(theme.Plain), " ")
+	}
 	for i, c := range t.shown {
 		if i > 0 {
 			p.write(style(theme.Plain), draw.Space(gap))
@@ -190,25 +190,27 @@ func (t *Table) drawRow(r Row, k, at int) string {
 		if c.index < len(r.Tones) {
 			tone = r.Tones[c.index]
 		}
-		p.write(style(tone), t.cell(r, i, k))
+		if c.width > 0 {
+			p.set(style(tone))
+			p.b = t.appendCell(p.b, r, c)
+		}
 	}
 	if t.isCursor(at) {
 		p.write(style(theme.Plain), draw.Space(t.w-t.need()))
 	}
 	p.end()
-	return t.clip(b.String())
+	t.keep.buf = p.b
+	return t.clip(t.keep.texts.of(p.b))
 }
 
-// drawMark writes one gutter cell: the mark, or the row's sign.
-func (t *Table) drawMark(p *pen, r Row, marked bool, style func(theme.Tone) theme.Style, mark bool) {
-	switch {
-	case mark && marked:
-		p.write(style(theme.Accent), t.th.Signs.Mark)
-	case !mark && r.Sign != "":
-		p.write(style(r.Tone), draw.Fit(r.Sign, 1))
-	default:
+// drawSign writes the gutter cell of the row's sign.
+func (t *Table) drawSign(p *pen, r Row, style func(theme.Tone) theme.Style) {
+	if r.Sign == "" {
 		p.write(style(theme.Plain), " ")
+		return
 	}
+	p.set(style(r.Tone))
+	p.b = draw.AppendFit(p.b, r.Sign, 1)
 }
 
 // drawNotice draws what is in the place of rows, in at most h lines.
@@ -226,41 +228,73 @@ func (t *Table) drawNotice(h int) []string {
 	return draw.Lay(lines, t.w, min(len(lines), h))
 }
 
+// keptFoot is the line below the rows and what it depends on.
+type keptFoot struct {
+	w, at, n, marked int
+	note, line       string
+}
+
+// footLine is the line below n rows.
+func (t *Table) footLine(n int) string {
+	now := keptFoot{w: t.w, at: t.at, n: n, marked: len(t.marks.order), note: t.note}
+	was := &t.keep.foot
+	if now.line = was.line; now.line == "" || now != *was {
+		now.line = t.drawFoot(n)
+		*was = now
+	}
+	return was.line
+}
+
 func (t *Table) drawFoot(n int) string {
-	at, s := "", "" // the number that changes with each key is plain: fewer bytes
+	p := pen{b: t.keep.buf[:0]} // the number that changes with each key is plain: fewer bytes
 	if n > 0 {
-		at, s = format.Count(t.at+1), " of "+format.Count(n)
+		p.b = format.AppendCount(p.b, t.at+1)
+		p.write(t.th.Dim, " of ")
+		p.b = format.AppendCount(p.b, n)
 	}
-	if len(t.marks.order) > 0 {
-		s += " " + t.th.Signs.Sep + " " + format.Count(len(t.marks.order)) + " marked"
+	if marked := len(t.marks.order); marked > 0 {
+		p.write(t.th.Dim, " ")
+		p.write(t.th.Dim, t.th.Signs.Sep)
+		p.write(t.th.Dim, " ")
+		p.b = append(format.AppendCount(p.b, marked), " marked"...)
 	}
+	p.end()
+	t.keep.buf = p.b
+	line := t.keep.texts.of(p.b)
 	if t.note != "" {
-		return draw.Lay([]string{draw.Spread(t.th.Warn.Render(t.note), at+t.th.Dim.Render(s), t.w)}, t.w, 1)[0]
+		line = draw.Spread(t.th.Warn.Render(t.note), line, t.w)
 	}
-	return draw.Lay([]string{at + t.th.Dim.Render(s)}, t.w, 1)[0]
+	if draw.Width(line) > t.w {
+		line = draw.Lay([]string{line}, t.w, 1)[0]
+	}
+	return line
 }
 
 // pen joins neighbours of the same style into one sequence.
 type pen struct {
-	b   *strings.Builder
+	b   []byte
 	now theme.Style
 }
 
 func (p *pen) write(s theme.Style, t string) {
-	if t == "" {
-		return
+	if t != "" {
+		p.set(s)
+		p.b = append(p.b, t...)
 	}
+}
+
+// set makes what follows have a style.
+func (p *pen) set(s theme.Style) {
 	if s != p.now {
 		p.end()
-		p.b.WriteString(s.Open())
+		p.b = append(p.b, s.Open()...)
 		p.now = s
 	}
-	p.b.WriteString(t)
 }
 
 func (p *pen) end() {
 	if p.now != (theme.Style{}) {
-		p.b.WriteString(p.now.Shut())
+		p.b = append(p.b, p.now.Shut()...)
 		p.now = theme.Style{}
 	}
 }
