@@ -25,6 +25,7 @@ type topLine struct {
 	mine     []AskedWrite
 	activity activity
 	loads    loads
+	drawnMap keptMap
 }
 
 // compactBelow is the width from which the header uses its long form.

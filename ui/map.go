@@ -37,15 +37,36 @@ func (s *screenStack) here() int {
 	return -1
 }
 
-// drawMap returns the line that names the screens with their keys; the present one is marked by sign and style.
-func (s *topLine) drawMap() []string {
+// keptMap is the line of the map and what it depends on.
+type keptMap struct {
+	theme   string
+	w, here int
+	keys    [len(mapNames)]string
+	lines   []string
+}
+
+// mapLines returns the line that names the screens with their keys; none where it has no room.
+func (s *topLine) mapLines() []string {
 	if s.mapped() == 0 {
 		return nil
 	}
-	keys, here := s.keys.Global.Places(), s.here()
+	now := keptMap{theme: s.th.Name, w: s.w, here: s.here()}
+	for i, k := range s.keys.Global.Places() {
+		now.keys[i] = k.Help().Key
+	}
+	was := &s.drawnMap
+	if was.lines == nil || was.theme != now.theme || was.w != now.w || was.here != now.here || was.keys != now.keys {
+		now.lines = []string{s.drawMap(now.keys, now.here)}
+		*was = now
+	}
+	return was.lines
+}
+
+// drawMap draws the map; the present screen is marked by sign and style.
+func (s *topLine) drawMap(keys [len(mapNames)]string, here int) string {
 	line := func(form int, gap string) string {
 		var b strings.Builder
-		for i, k := range keys {
+		for i, key := range keys {
 			sign, style := " ", s.th.Dim
 			if i == here {
 				sign, style = s.th.Signs.Cursor, s.th.Title
@@ -53,9 +74,9 @@ func (s *topLine) drawMap() []string {
 			if i > 0 {
 				b.WriteString(gap)
 			}
-			b.WriteString(s.th.Accent.Render(sign) + s.th.Key.Render(k.Help().Key) + " " + style.Render(mapNames[i][form]))
+			b.WriteString(s.th.Accent.Render(sign) + s.th.Key.Render(key) + " " + style.Render(mapNames[i][form]))
 		}
 		return b.String()
 	}
-	return []string{draw.Fitting(s.w-1, line(0, "  "), line(0, " "), line(1, "  "), line(1, " "))}
+	return draw.Fitting(s.w-1, line(0, "  "), line(0, " "), line(1, "  "), line(1, " "))
 }

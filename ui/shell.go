@@ -323,7 +323,7 @@ func (s *Shell) draw() []string {
 	body := s.drawBody(now)
 	noticed := s.drawn().Problem
 	lines = append(lines, s.header(now), s.rule(now, noticed))
-	lines = append(lines, s.drawMap()...)
+	lines = append(lines, s.mapLines()...)
 	lines = append(lines, s.drawGuide()...)
 	lines = append(lines, body...)
 	if len(lines) < s.h {

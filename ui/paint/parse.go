@@ -284,10 +284,12 @@ func isLoose(text string) bool {
 }
 
 // extends is false for characters that surely are clusters of their own whatever
-// ordinary character is beside them: Latin, symbols, box drawing, ideographs.
+// ordinary character is beside them: Latin, Greek, Cyrillic, symbols, box drawing, kana, ideographs.
 func extends(r rune) bool {
 	switch {
-	case r < 0x300, r >= 0x2010 && r < 0x20d0, r >= 0x2100 && r < 0x2c00, r >= 0x3400 && r < 0xa000:
+	case r < 0x300, r >= 0x370 && r < 0x483, r >= 0x48a && r < 0x530, r >= 0x3041 && r < 0x3097, r >= 0x30a1 && r < 0x30fb:
+		return false
+	case r >= 0x2010 && r < 0x20d0, r >= 0x2100 && r < 0x2c00, r >= 0x3400 && r < 0xa000:
 		return false
 	}
 	return true
