@@ -35,31 +35,40 @@ func (x *Store) Get(ctx context.Context, opid string) (index.Record, error) {
 
 // records reads operations by number, in that order, without missing ones.
 func (x *Store) records(ctx context.Context, ns []int64) ([]index.Record, error) {
-	found := map[int64]index.Record{}
+	out, places := make([]index.Record, len(ns)), make(map[int64]int, len(ns)) // a record is large: each is read in place
+	for i, n := range ns {
+		places[n] = i
+	}
+	found := make([]bool, len(ns))
 	err := store.EachIn(ctx, x.q, ns, func(scan store.Scan) error {
 		var n, seen, changed, doubt int64
-		var r index.Record
+		var origin index.Origin
 		var body []byte
-		err := scan(&n, &r.Origin, &seen, &changed, &doubt, &body)
+		err := scan(&n, &origin, &seen, &changed, &doubt, &body)
 		if err != nil {
 			return err
 		}
+		i := places[n]
+		r := &out[i]
+		found[i], r.Origin = true, origin
 		r.Op, err = decodeOp(body)
 		r.Seen, r.Changed, r.Owed = sight(seen), micros(changed), doubt > 0
-		found[n] = r
 		return err
 	}, `SELECT o.n, o.origin, s.seen_us, o.changed_us, o.doubt, r.body
 		FROM index_op o JOIN index_sight s ON s.n = o.n JOIN index_raw r ON r.n = o.n WHERE o.n IN`)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]index.Record, 0, len(ns))
-	for _, n := range ns {
-		if r, ok := found[n]; ok {
-			out = append(out, r)
+	if !slices.Contains(found, false) {
+		return out, nil
+	}
+	there := make([]index.Record, 0, len(ns))
+	for i, ok := range found {
+		if ok {
+			there = append(there, out[i])
 		}
 	}
-	return out, nil
+	return there, nil
 }
 
 // cursor is the position of a row in one order.
