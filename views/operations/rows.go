@@ -27,11 +27,18 @@ type rows struct {
 	mixed   bool           // amounts that are held are of several currencies
 }
 
-// drawn is a row and until when it looks like this.
+// drawn is a row and from when until when it looks like this.
 type drawn struct {
-	row   widget.Row
-	until time.Time
-	zone  *time.Location
+	row         widget.Row
+	from, until time.Time
+	zone        *time.Location
+	theme       string // its signs are in the cells
+}
+
+// holds reports whether the row still looks like this; a clock may have been set back.
+func (d drawn) holds(env *ui.Env) bool {
+	now := env.Now()
+	return !now.Before(d.from) && now.Before(d.until) && d.zone == env.Zone() && d.theme == env.Theme.Name
 }
 
 func newRows(env *ui.Env) *rows {
@@ -77,8 +84,7 @@ func (r *rows) draft() func([]index.Record) draft {
 	return func(recs []index.Record) draft {
 		d := draft{columns: columns, rows: make([]drawn, len(recs))}
 		for i := range recs {
-			d.rows[i].zone = env.Zone()
-			d.rows[i].row, d.rows[i].until = row(env, columns, recs[i], env.Now())
+			d.rows[i] = drawRow(env, columns, &recs[i])
 		}
 		return d
 	}
@@ -169,12 +175,10 @@ func (r *rows) Row(i int) widget.Row {
 	if at < 0 || at >= len(r.recs) {
 		return widget.Row{Cells: []string{r.env.Theme.Signs.More}}
 	}
-	now, zone := r.env.Now(), r.env.Zone()
-	if d, ok := r.drawn[i]; ok && now.Before(d.until) && d.zone == zone {
+	if d, ok := r.drawn[i]; ok && d.holds(r.env) {
 		return d.row
 	}
-	d := drawn{zone: zone}
-	d.row, d.until = row(r.env, r.columns, *r.recs[at], now)
+	d := drawRow(r.env, r.columns, r.recs[at])
 	if len(r.drawn) > 2*keeps { // what is not held any more goes
 		maps.DeleteFunc(r.drawn, func(at int, _ drawn) bool { return at < r.base || at >= r.base+len(r.recs) })
 	}
@@ -182,9 +186,10 @@ func (r *rows) Row(i int) widget.Row {
 	return d.row
 }
 
-// row draws a record in these columns, and returns until when it stays unchanged.
-func row(env *ui.Env, columns []column, rec index.Record, now time.Time) (widget.Row, time.Time) {
-	o, until := env.Present(), now.Add(time.Hour) // what time alone changes says so
+// drawRow draws a record in these columns.
+func drawRow(env *ui.Env, columns []column, rec *index.Record) drawn {
+	o := env.Present()
+	until := o.Now.Add(time.Hour) // what time alone changes says so
 	out := widget.Row{ID: string(rec.Op.OPID), Cells: make([]string, len(columns)),
 		Tones: make([]theme.Tone, len(columns))}
 	o.Masked = false // the index masks its rows itself
@@ -199,7 +204,7 @@ func row(env *ui.Env, columns []column, rec index.Record, now time.Time) (widget
 			break
 		}
 	}
-	return out, until
+	return drawn{row: out, from: o.Now, until: until, zone: o.Zone, theme: env.Theme.Name}
 }
 
 // sign is before a row when is holds; the first that does.
