@@ -92,7 +92,8 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 		var at time.Duration
 		var background, over int
 		var who string
-		if err := scan(&class, &at, &background, &over, &who); err != nil {
+		var us int64
+		if err := scan(&class, &at, &background, &over, &who, &us); err != nil {
 			return err
 		}
 		if at > now+limit.MaxAhead {
@@ -100,13 +101,13 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 			return nil
 		}
 		st := out[class]
-		st.Slots = append(st.Slots, limit.Slot{Ago: now - at, Background: background != 0, Over: over != 0,
-			Who: who})
+		// Of a slot that was taken and used after now was read, now would say that its call still waits.
+		st.Slots = append(st.Slots, limit.Slot{Ago: s.clock.Settle(us) - at, Background: background != 0,
+			Over: over != 0, Who: who})
 		out[class] = st
 		return nil
-	}, "SELECT class, at_ns, background, over, who FROM limit_slot"+where+" AND at_ns > ? ORDER BY class, at_ns",
-		key.BaseURL,
-		key.Account, int64(now-limit.Retention))
+	}, "SELECT class, at_ns, background, over, who, "+s.clock.Column()+" FROM limit_slot"+where+
+		" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account, int64(now-limit.Retention))
 	if err != nil {
 		return nil, false, err
 	}
