@@ -170,7 +170,11 @@ func TestUsage(t *testing.T) {
 		[]limit.User{{Who: "borrower x on b", Calls: 2}, {Who: "ana on a", Calls: 1}}) {
 		t.Errorf("used by %v", got)
 	}
-	u = limit.Summarise(limit.Billing, rule, limit.State{NotBefore: 20 * time.Second})
+	u = limit.Summarise(limit.Billing, rule, limit.State{NotBefore: 20 * time.Second,
+		Throttled: []time.Duration{time.Hour / 2, time.Second}})
+	if u.Refused != time.Second || u.Full != 0 {
+		t.Errorf("after a 429: %+v", u)
+	}
 	if u.Room != 0 || u.NextSlot != 20 || u.Blocked != 20*time.Second || u.Changes != time.Second {
 		t.Errorf("after a 429: %+v", u)
 	}
@@ -179,6 +183,27 @@ func TestUsage(t *testing.T) {
 	if err != nil || len(all) != len(limit.Classes) || all[0].Class != limit.Login || all[0].Room != 6 ||
 		all[1].Room != 1 || all[5].Room != 20 {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestFullSince: no slot has been free since the call that took the last one, and since earlier if each later call took
+// a slot as soon as it was free.
+func TestFullSince(t *testing.T) {
+	two := limit.Rule{N: 2, Window: 62 * time.Second}
+	for want, ago := range map[time.Duration][]int{
+		0:                 {70, 5},                 // one is free
+		5 * time.Second:   {70, 50, 5},             // one was free for three seconds
+		60 * time.Second:  {112, 60, 50},           // the first slot was taken again at once
+		110 * time.Second: {174, 120, 110, 58, 48}, // nothing was free since the third call
+		3 * time.Second:   {300, 10, 3, -52, -59},  // what waits has taken nothing yet
+	} {
+		var st limit.State
+		for _, s := range ago {
+			st.Slots = append(st.Slots, limit.Slot{Ago: time.Duration(s) * time.Second})
+		}
+		if got := limit.Summarise(limit.Billing, two, st); got.Full != want {
+			t.Errorf("%v: full for %s, not %s", ago, got.Full, want)
+		}
 	}
 }
 

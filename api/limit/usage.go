@@ -30,6 +30,10 @@ type Usage struct {
 	Window  time.Duration `json:"-"` // how long a call occupies its slot
 	History History       `json:"-"`
 	Users   []User        `json:"-"` // who holds the slots of the window, most calls first
+	// Full is how long no slot has been free, apart from those that waiting calls took at once; 0: one is free.
+	Full time.Duration `json:"-"`
+	// Refused is the age of the newest 429; 0: none in the last hour.
+	Refused time.Duration `json:"-"`
 }
 
 // User is someone who made calls.
@@ -96,6 +100,9 @@ func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
 func Summarise(c Class, rule Rule, st State) Usage {
 	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window, Throttled: len(st.Throttled),
 		Blocked: st.NotBefore}
+	if n := len(st.Throttled); n > 0 {
+		u.Refused = st.Throttled[n-1]
+	}
 	inWindow := 0
 	times := make([]time.Duration, 0, len(st.Slots)) // relative to now
 	for _, s := range st.Slots {
@@ -136,7 +143,20 @@ func Summarise(c Class, rule Rule, st State) Usage {
 	if u.NextSlot == 0 {
 		u.Room = max(0, rule.N-inWindow-u.Waiting)
 	}
+	if inWindow >= max(1, rule.N) {
+		u.Full = fullFor(times[:len(times)-u.Waiting], rule)
+	}
 	return u
+}
+
+// fullFor is how long the sent calls have left no slot free, of which the last N hold one now. A call that was sent as
+// soon as the one N before it left the window leaves no gap.
+func fullFor(sent []time.Duration, rule Rule) time.Duration {
+	i, n := len(sent)-1, max(1, rule.N)
+	for i-n >= 0 && sent[i]-sent[i-n] <= rule.Window+Late {
+		i--
+	}
+	return max(-sent[i], tick)
 }
 
 // changesIn records times at which the line changes; past ones are ignored.

@@ -273,7 +273,10 @@ func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session
 		b := verdict.Budget{Class: string(u.Class), Room: u.Room, Next: next, Asked: u.Blocked > 0,
 			Until: f.Now.Add(u.Blocked)}
 		if b.Asked {
-			b.AskedT = f.Now
+			b.AskedT = f.Now.Add(-u.Refused)
+		}
+		if u.Full > 0 {
+			b.Full = f.Now.Add(-u.Full)
 		}
 		for _, who := range u.Users[:min(len(u.Users), mostUsers)] {
 			b.Users = append(b.Users, fmt.Sprintf("%s (%d of %d)", who.Who, who.Calls, u.Recommended))

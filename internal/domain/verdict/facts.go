@@ -79,6 +79,7 @@ type Budget struct {
 	Class  string
 	Room   int
 	Next   time.Time // the next free slot
+	Full   time.Time // since when there is no free slot; zero: not known
 	Asked  bool      // the service answered 429 within the last minutes
 	AskedT time.Time // when, and
 	Until  time.Time // until when opdeck waits

@@ -169,7 +169,7 @@ func budgets(f Facts) []hit {
 				says: "The service answers " + b.Class + " calls with too many requests (429). opdeck waits until " +
 					clock(b.Until) + "." + users(b)})
 		case b.Room <= 0 && b.Next.After(f.Now):
-			out = append(out, hit{since: one.At, evidence: []Evidence{one.evidence(b.Class + ": no slot before " +
+			out = append(out, hit{since: b.Full, evidence: []Evidence{one.evidence(b.Class + ": no slot before " +
 				clock(b.Next))},
 				says: "The budget of " + b.Class + " calls is used up until " + clock(b.Next) + "." + users(b)})
 		}

@@ -239,6 +239,7 @@ func Incidents() map[string]Incident {
 		}), "The lists are 6h 00m old."},
 		"58 budget": {With(Live(), func(f *verdict.Facts) {
 			f.Budgets = []verdict.Fact[verdict.Budget]{Now(verdict.Budget{Class: "billing", Next: Noon.Add(56 * time.Second),
+				Full:  Noon.Add(-4 * time.Second),
 				Users: []string{"borrower nightly (12)"}})}
 		}), "The budget of billing calls is used up until 12:00:56 UTC. Used by borrower nightly (12)."},
 		"70 live, then 503": {Call(said(reach.Maintenance, 503, "")),
