@@ -105,16 +105,7 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		return f
 	}
 	f.Now = st.AsOf
-	good := verdict.Store{State: verdict.StoreGood, Engine: a.engine(), Where: a.Store.Core.Path()}
-	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
-		if err := db.Usable(ctx); err != nil && ctx.Err() == nil && good.State == verdict.StoreGood {
-			good = storeFault(err, a.engine(), f.Now)
-		}
-	}
-	if err := a.Store.Core.Free(ctx); err != nil && good.State == verdict.StoreGood {
-		good = storeFault(err, a.engine(), f.Now)
-	}
-	f.Store = verdict.Known(good, "a read of the store", f.Now, readHolds)
+	f.Store = a.storeFact(ctx, f.Now)
 	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
 	f.Attempts, f.Clock = attempts(st), a.clockFact(st)
 	f.Config = verdict.Known(verdict.Config{Ignored: ignoredProxies(a.Context, a.getenv)}, "this process", f.Now,
@@ -131,6 +122,20 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		a.storeFault.Store(nil)
 	}
 	return f
+}
+
+// storeFact is what would keep a write from being stored, or that nothing would.
+func (a factReader) storeFact(ctx context.Context, now time.Time) verdict.Fact[verdict.Store] {
+	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
+		if err := db.Usable(ctx); err != nil && ctx.Err() == nil {
+			return a.faulty(err, now)
+		}
+	}
+	if err := a.Store.Core.Free(ctx); err != nil {
+		return a.faulty(err, now)
+	}
+	return verdict.Known(verdict.Store{State: verdict.StoreGood, Engine: a.engine(), Where: a.Store.Core.Path()},
+		"a read of the store", now, readHolds)
 }
 
 // serviceHost is how sentences name the service.

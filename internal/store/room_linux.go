@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,27 +23,36 @@ func noRoom(path string) bool {
 	return st.Bavail*uint64(st.Bsize) < leastRoom //nolint:gosec // no block size is negative
 }
 
-// lockHolders are the other processes that hold a lock on a file or its -shm or .lock file, as the kernel lists them.
+// lockHolders are the other processes that hold a lock on a file or its -shm or .lock file, as the kernel lists them: who
+// holds that of SQLite first.
 func lockHolders(path string) []int {
 	text, err := os.ReadFile("/proc/locks")
 	if err != nil {
 		return nil
 	}
-	files := map[string]bool{}
-	for _, name := range []string{path, path + "-shm", path + ".lock"} {
+	order := map[string]int{} // of the files: who waits for a lock of SQLite may hold the last one
+	for i, name := range []string{path, path + "-shm", path + ".lock"} {
 		var st unix.Stat_t
 		if unix.Stat(name, &st) == nil {
-			files[fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)] = true
+			order[fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)] = i
+		}
+	}
+	var found [3][]int
+	for line := range strings.Lines(string(text)) { // "1: POSIX ADVISORY WRITE 1234 fe:00:5678 0 EOF"
+		f := strings.Fields(line)
+		if len(f) < 8 || f[1] == "->" || f[3] != "WRITE" {
+			continue
+		}
+		if i, ours := order[f[5]]; ours {
+			if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 {
+				found[i] = append(found[i], pid)
+			}
 		}
 	}
 	var out []int
 	seen := map[int]bool{os.Getpid(): true}
-	for line := range strings.Lines(string(text)) { // "1: POSIX ADVISORY WRITE 1234 fe:00:5678 0 EOF"
-		f := strings.Fields(line)
-		if len(f) < 8 || f[1] == "->" || f[3] != "WRITE" || !files[f[5]] {
-			continue
-		}
-		if pid, err := strconv.Atoi(f[4]); err == nil && pid > 0 && !seen[pid] {
+	for _, pid := range slices.Concat(found[:]...) {
+		if !seen[pid] {
 			seen[pid] = true
 			out = append(out, pid)
 		}

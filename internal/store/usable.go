@@ -50,9 +50,9 @@ func (db *DB) Free(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	err := db.WriteUnsynced(ctx, func(*Tx) error { return nil })
-	var e *Error
-	if errors.As(err, &e) && len(e.Holders()) > 0 {
-		return e
+	e := &Error{Kind: Busy, Where: db.path, Err: err}
+	if (IsKind(err, Busy) || errors.Is(ctx.Err(), context.DeadlineExceeded)) && len(e.Holders()) > 0 {
+		return e // whether this process waited for SQLite or for the others that write
 	}
 	return nil
 }

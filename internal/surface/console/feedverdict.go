@@ -14,7 +14,7 @@ import (
 const (
 	verdictEvery = 2 * time.Second // while the person is at a place that shows it
 	verdictRest  = 5 * time.Second // the least time between two reads elsewhere, after the store changed
-	verdictTime  = 2 * time.Second // of a read; then the store does not answer
+	verdictTime  = 3 * time.Second // of a read; then the store does not answer. More than store.DB.Free takes
 )
 
 // verdictFeed is the verdict as passed on last.
