@@ -10,7 +10,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
@@ -181,9 +180,9 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	}
 	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
 		if err := errors.Join(db.Usable(ctx), db.Write(ctx, func(*store.Tx) error { return nil })); err != nil {
-			e := &api.Error{Public: err.Error(), Hint: "Check the disk, the folder's permissions or the database."}
-			storeTrouble(e, err)
-			d.add("store", Failed, e.Public, remedy.Command(e))
+			if !d.list("store", Unopened(err, d.opt.Now()).Findings) {
+				d.add("store", Failed, err.Error(), "Check the disk, the folder's permissions or the database.")
+			}
 			return
 		}
 	}

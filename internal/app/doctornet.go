@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/verdict"
+	"opdeck/internal/store"
 )
 
 // network resolves the service's name and makes a TLS handshake. It reports whether the service is reachable.
@@ -150,9 +151,12 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	}
 	skew := middle.Sub(date.Add(500 * time.Millisecond)) // Date has whole seconds
 	now := d.opt.Now()
+	c := verdict.Clock{Host: a.Session.Owner().Host, Ahead: skew}
+	if st, err := a.Session.Status(ctx); err == nil && a.Store.Core.Engine() == store.Postgres {
+		c.Database = skew + st.Ahead
+	}
 	switch {
-	case d.says("clock", verdict.Facts{Now: now, Clock: verdict.Known(verdict.Clock{Host: a.Session.Owner().Host,
-		Ahead: skew}, "doctor", now, readHolds)}):
+	case d.says("clock", verdict.Facts{Now: now, Clock: verdict.Known(c, "doctor", now, readHolds)}):
 	case skew.Abs() < 1500*time.Millisecond:
 		d.add("clock", Healthy, "this clock agrees with the service's", "")
 	default:
