@@ -32,10 +32,12 @@ func mistaken(wrong, right func(s *scene), says string) incident {
 }
 
 // writable makes the config writable for everybody.
-func writable(s *scene) { s.mode(0o666) }
+func writable(s *scene) { s.changes("opdeck.toml", 0o666) }
 
-func (s *scene) mode(to os.FileMode) {
-	if err := os.Chmod(s.file("opdeck.toml"), to); err != nil {
+// changes gives a file of the scene other permissions.
+func (s *scene) changes(name string, to os.FileMode) {
+	s.t.Helper()
+	if err := os.Chmod(s.file(name), to); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -56,7 +58,7 @@ func configIncidents() map[string]incident {
 			`[^ ]*opdeck\.toml:7: contexts\.t\.timeout: expected value but found '=' instead\.`),
 		"47 unknown key": mistaken(func(s *scene) { s.context = "timeot = \"3s\"\n" }, plainly,
 			`[^ ]*opdeck\.toml:7: contexts\.t\.timeot: unknown key; did you mean timeout\?`),
-		"48 config that others may write": incident{live: true, begin: writable, mend: func(s *scene) { s.mode(0o600) }}.
+		"48 config that others may write": incident{live: true, begin: writable, mend: func(s *scene) { s.changes("opdeck.toml", 0o600) }}.
 			says("config.toml: others may write to it (mode 0666); chmod go-w.",
 				`[^ ]*opdeck\.toml: others may write to it \(mode 0666\); chmod go-w\.`).
 			unlike(healthz, "the server goes on with the config that it has read").

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"opdeck/internal/domain/verdict"
@@ -66,30 +68,16 @@ func (f face) of(want verdict.Finding) bool {
 	return true
 }
 
-// faces reads every surface, compares them with what opdeck check says and returns the sentence.
-func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) string {
+// faces reads every surface and compares them with what opdeck check says, which it returns: the sentence, and what is
+// wrong.
+func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) (said string, wrong []string) {
 	s.t.Helper()
-	checked := s.run("check", "--all")
-	re := i.sentence(s, want)
-	_, line, _ := strings.Cut(checked.out, " - ")
-	if at := re.FindStringIndex(line); at == nil || at[0] != 0 {
-		s.t.Errorf("%s: %q does not begin with %s%s", check, line, re, checked.err)
-	}
-	said := re.FindString(line)
-	if said == "" {
-		said = line
-	}
-	if code := map[verdict.Severity]int{verdict.Critical: 2, verdict.Warning: 1}[want.Severity]; checked.code != code {
-		s.t.Errorf("%s ends with %d, not %d", check, checked.code, code)
-	}
-	if !strings.Contains(line, want.Next.Line()) || !strings.Contains(line, "Who: "+string(want.Who)) {
-		s.t.Errorf("%s: no next step %q, %q in %s", check, want.Next.Line(), want.Who, line)
-	}
+	said, wrong = i.checkSays(s, want)
 	fails := said
 	if want.Part == verdict.PartConfig { // the error of a command is the mistake itself
 		_, fails, _ = strings.Cut(strings.TrimSuffix(said, "."), "mistake: ")
 	}
-	for f, read := range map[face]func() string{
+	reads := map[face]func() string{
 		sessionStatus: func() string { return s.statusSays(fails) },
 		sessionCheck:  func() string { return has(s.run("session", "status", "--check"), said, want.Next.Line()) },
 		doctor:        func() string { return s.doctorSays(said, want) },
@@ -97,18 +85,47 @@ func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) string {
 		healthz:       func() string { return s.healthzSays(want) },
 		metrics:       func() string { return s.metricsSay(want) },
 		plain:         func() string { return s.plainSays(said, want) },
-	} {
-		if !f.of(want) || i.without[f] != "" {
-			continue
-		}
-		if wrong := read(); wrong != "" {
-			s.t.Errorf("%s:\n  want %s\n  got  %s", f, said, strings.ReplaceAll(strings.TrimSpace(wrong), "\n", "\n       "))
-		}
+		console:       func() string { return s.consoleSays(said, fails) },
 	}
-	if wrong := s.consoleSays(said); i.without[console] == "" && wrong != "" {
-		s.t.Errorf("%s:\n  want %s\n  got  %s", console, said, wrong)
+	maps.DeleteFunc(reads, func(f face, _ func() string) bool { return !f.of(want) || i.without[f] != "" })
+	atOnce := 1
+	if i.lasts > 0 || i.slow {
+		atOnce = len(reads)
 	}
-	return said
+	var mu sync.Mutex
+	room, all := make(chan struct{}, atOnce), sync.WaitGroup{}
+	for f, read := range reads {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			if got := read(); got != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				wrong = append(wrong, fmt.Sprintf("%s:\n  want %s\n  got  %s", f, said,
+					strings.ReplaceAll(strings.TrimSpace(got), "\n", "\n       ")))
+			}
+		})
+	}
+	all.Wait()
+	return said, wrong
+}
+
+// checkSays returns the sentence of opdeck check, and what is wrong with it.
+func (i incident) checkSays(s *scene, want verdict.Finding) (said string, wrong []string) {
+	s.t.Helper()
+	checked := s.run("check", "--all")
+	re := i.sentence(s, want)
+	_, line, _ := strings.Cut(checked.out, " - ")
+	if at := re.FindStringIndex(line); at == nil || at[0] != 0 {
+		wrong = append(wrong, fmt.Sprintf("%s: %q does not begin with %s%s", check, line, re, checked.err))
+	}
+	if code := map[verdict.Severity]int{verdict.Critical: 2, verdict.Warning: 1}[want.Severity]; checked.code != code {
+		wrong = append(wrong, fmt.Sprintf("%s ends with %d, not %d", check, checked.code, code))
+	}
+	if !strings.Contains(line, want.Next.Line()) || !strings.Contains(line, "Who: "+string(want.Who)) {
+		wrong = append(wrong, fmt.Sprintf("%s: no next step %q, %q in %s", check, want.Next.Line(), want.Who, line))
+	}
+	return cmp.Or(re.FindString(line), line), wrong
 }
 
 // has returns what was printed if it is not the sentence and the step.

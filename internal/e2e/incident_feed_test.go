@@ -73,6 +73,16 @@ func feedIncidents() map[string]incident {
 			s.alters("opdeck-index.db", fmt.Sprintf("UPDATE hook SET received_us = %d + seq * 240000000, last_us = received_us",
 				time.Now().Add(-time.Hour-20*4*time.Minute).UnixMicro()))
 		}, mend: func(s *scene) { s.delivers(1, hookSecret) }},
+		"57 index old": incident{live: true, begin: func(s *scene) {
+			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "/billing/operation") {
+					w.WriteHeader(http.StatusForbidden) // the account may no longer read operations
+					return
+				}
+				good(w, r)
+			})
+			s.later(6 * time.Hour)
+		}, mend: heals, tail: ` The last sync failed: [^.]*\.`}.says("6h 00m", `6h 0\dm`),
 		"44 wrong secret": incident{live: true, prepare: (*scene).receives, begin: func(s *scene) {
 			s.delivers(3, "another-secret-another-secret-12")
 			s.until(soon, func() string { return "not all three are counted" }, func() bool {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 func hostIncidents() map[string]incident {
@@ -39,6 +40,9 @@ func hostIncidents() map[string]incident {
 				}
 				good(w, r)
 			})
+		}, mend: func(s *scene) {
+			heals(s)
+			s.later(10 * time.Minute)
 		}},
 	}
 }

@@ -82,12 +82,18 @@ func (s *scene) certificate(v valid) {
 // recertified gives back the first certificate.
 func (s *scene) recertified() { s.up.tls.Store(&tls.Config{Certificates: s.up.TLS.Certificates}) }
 
-// certified is an incident of a certificate.
+// certified is an incident of a certificate, which the service then replaces. It is its own authority.
 func certified(change func(v *valid)) incident {
 	return incident{begin: func(s *scene) {
 		v := lasting()
 		change(&v)
 		s.secures(v)
+	}, mend: func(s *scene) {
+		key := s.up.tls.Load().Certificates[0].PrivateKey.(*ecdsa.PrivateKey)
+		s.up.tls.Store(&tls.Config{Certificates: []tls.Certificate{s.issued(key, lasting())}})
+		s.stops()
+		s.up.CloseClientConnections()
+		s.serves()
 	}}
 }
 
@@ -172,7 +178,14 @@ func networkIncidents() map[string]incident {
 		"03 connect hangs":     address(func(s *scene) string { return "http://" + silent(s) }).needs(10 * time.Second),
 		"04 TLS expired":       certified(func(v *valid) { v.from, v.until = v.from.Add(-9*day), time.Now().Add(-2*day) }),
 		"04 TLS not valid yet": certified(func(v *valid) { v.from = time.Now().Add(2 * day) }),
-		"05 TLS name":          certified(func(v *valid) { v.name = "old.example.com" }),
+		"05 TLS name": corrected(func(s *scene) {
+			v := lasting()
+			v.name = "old.example.com"
+			s.secures(v)
+		}, func(s *scene) {
+			s.context = ""
+			s.secures(lasting()) // at another address
+		}),
 		"06 TLS authority": corrected(func(s *scene) {
 			s.secures(lasting())
 			s.context = ""

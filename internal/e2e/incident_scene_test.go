@@ -103,6 +103,11 @@ type scene struct {
 	context  string // more of it
 	rest     string // other sections
 	env      []string
+	lent     string    // the address at which the server lends the session
+	billing  int       // the recommended billing calls per minute
+	held     *exec.Cmd // a process that was stopped; nil: none
+	program  string    // what commands run
+	as       *syscall.SysProcAttr
 	where    string    // a regular expression of the store's place; "": the file in the state folder
 	db       *database // nil: SQLite
 
@@ -114,7 +119,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, home: t.TempDir(), up: &upstream{}, password: `password_env = "PW"`}
+	s := &scene{t: t, home: t.TempDir(), up: &upstream{}, password: `password_env = "PW"`, billing: 1000, program: binary}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the server logged\n%s", s.log.String())
@@ -146,12 +151,14 @@ func (s *scene) configure() {
 	s.t.Helper()
 	s.write("opdeck.toml", fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = \"m@example.com\"\nkind = \"test\"\n"+
 		"timeout = \"2s\"\n%s\n%s\n[limits]\nper_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, "+
-		"billing = 1000, general = 1000 }\n[serve]\nmetrics = \"127.0.0.1:0\"\n[index]\nmax_age = \"5s\"\n%s\n", s.base, s.password, s.context, s.rest))
+		"billing = %d, general = 1000 }\n[serve]\nmetrics = \"127.0.0.1:0\"\n[index]\nmax_age = \"5s\"\n%s\n", s.base, s.password,
+		s.context, s.billing, s.rest))
+	s.owned()
 }
 
 func (s *scene) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
-	cmd.Dir, cmd.Env = s.home, s.env
+	cmd := exec.Command(s.program, args...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = s.home, s.env, s.as
 	return cmd
 }
 

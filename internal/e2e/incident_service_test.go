@@ -142,7 +142,7 @@ func serviceIncidents() map[string]incident {
 				}
 				good(w, r)
 			})
-		}},
+		}, mend: heals},
 		"32 no lifetime":     answering(status(200, `{"ok":true}`, "Content-Type", "application/json")).mended(reset).ends(` It contains “ok” \(true or false\)\.`),
 		"33 clock behind":    dated(time.Hour + 30*time.Second),
 		"34 clock ahead":     dated(-time.Hour - 30*time.Second),
@@ -162,5 +162,8 @@ func dated(by time.Duration) incident {
 			w.Header().Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
 			good(w, r)
 		})
+	}, mend: func(s *scene) {
+		heals(s)
+		s.later(5 * time.Minute) // the next refresh shows it
 	}}.says("clock of a is 1h 00m", "clock of "+regexp.QuoteMeta(host)+" is 1h 00m")
 }

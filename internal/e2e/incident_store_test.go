@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"golang.org/x/sys/unix"
@@ -189,6 +191,8 @@ func storeIncidents() map[string]incident {
 		"41 no such database":     refusing("3D000", `database "opdeck" does not exist`),
 		"42 standby": {live: true, prepare: func(s *scene) { sharedIn(s) },
 			begin: func(s *scene) { s.db.readOnly("on") }, mend: func(s *scene) { s.db.readOnly("off") }},
+		"34 database's clock": incident{prepare: func(s *scene) { sharedIn(s) }, begin: func(s *scene) { s.db.behind(time.Hour + 30*time.Second) },
+			mend: func(s *scene) { s.db.behind(0) }},
 		"80 different key_file": incident{live: true, prepare: func(s *scene) { sharedIn(s) },
 			begin: func(s *scene) {
 				s.write("other.key", strings.Repeat("fedcba9876543210", 4)+"\n")
@@ -231,19 +235,34 @@ func storeIncidents() map[string]incident {
 	}
 }
 
-// readOnly sets what the server says of itself to new connections.
-func (d *database) readOnly(is string) {
+// does runs statements in a database of the server, and ends the connections to that of the scene.
+func (d *database) does(in string, statements ...string) {
 	d.scene.t.Helper()
-	name := d.scene.where[strings.LastIndex(d.scene.where, "/")+1:]
-	conn, err := sql.Open("pgx", "postgres://opdeck@/postgres?host="+filepath.Dir(d.server))
-	if err == nil {
-		_, err = conn.Exec("ALTER DATABASE " + name + " SET default_transaction_read_only = " + is)
-		_ = conn.Close()
+	conn, err := sql.Open("pgx", "postgres://opdeck@/"+in+"?host="+filepath.Dir(d.server))
+	for _, one := range statements {
+		if err == nil {
+			_, err = conn.Exec(one)
+		}
 	}
+	_ = conn.Close()
 	if err != nil {
 		d.scene.t.Fatal(err)
 	}
 	d.cut()
+}
+
+func (d *database) name() string { return d.scene.where[strings.LastIndex(d.scene.where, "/")+1:] }
+
+// readOnly sets what the server says of itself.
+func (d *database) readOnly(is string) {
+	d.does("postgres", "ALTER DATABASE "+d.name()+" SET default_transaction_read_only = "+is)
+}
+
+// behind makes the clock of the server be that long behind: its programs call another clock_timestamp.
+func (d *database) behind(by time.Duration) {
+	d.does(d.name(), "CREATE SCHEMA IF NOT EXISTS clock", "CREATE OR REPLACE FUNCTION clock.clock_timestamp() RETURNS timestamptz "+
+		"LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() - interval '"+fmt.Sprint(int(by.Seconds()))+" seconds' $$",
+		"ALTER DATABASE "+d.name()+" SET search_path = clock, pg_catalog, public")
 }
 
 type zeros struct{}

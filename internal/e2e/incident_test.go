@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -25,6 +26,8 @@ type incident struct {
 	as      []string        // parts of the sentence that are others here, in pairs: old, regular expression
 	tail    string          // what follows the sentence here: a regular expression
 	after   time.Duration   // how long the evidence takes: a time limit
+	lasts   time.Duration   // from its beginning until it is over by itself; 0: it is not
+	slow    bool            // each surface waits for it, so they are read at the same time
 	without map[face]string // surfaces that cannot show it, and why
 }
 
@@ -38,7 +41,7 @@ const atOnce = 6
 func incidents() map[string]incident {
 	out := map[string]incident{}
 	for _, part := range []map[string]incident{hostIncidents(), networkIncidents(), serviceIncidents(), feedIncidents(),
-		trailIncidents(), configIncidents(), storeIncidents()} {
+		trailIncidents(), configIncidents(), storeIncidents(), fileIncidents(), sessionIncidents()} {
 		maps.Copy(out, part)
 	}
 	return out
@@ -104,6 +107,30 @@ func (i incident) run(t *testing.T, want verdict.Finding) {
 		}
 		i.begin(s)
 	}
+	said, wrong, inTime := i.meets(s, want)
+	for range 3 { // on a machine that is busy with other things
+		if inTime {
+			break
+		}
+		i.begin(s)
+		said, wrong, inTime = i.meets(s, want)
+	}
+	for _, text := range wrong {
+		t.Error(text)
+	}
+	if !inTime {
+		t.Errorf("it is over after %s, before every surface was read", i.lasts)
+	}
+	if i.mend == nil {
+		return
+	}
+	i.mend(s)
+	s.over(want.Cause, said)
+}
+
+// meets starts the command that meets the incident and reads every surface. inTime: none was read after its end.
+func (i incident) meets(s *scene, want verdict.Finding) (said string, wrong []string, inTime bool) {
+	s.t.Helper()
 	act := i.act
 	if act == nil {
 		act = theCall
@@ -114,16 +141,11 @@ func (i incident) run(t *testing.T, want verdict.Finding) {
 	if i.without[healthz] == "" {
 		s.found(want.Cause, i.after)
 	}
-	took := time.Since(began) - i.after
-	said := i.faces(s, cmd, want)
-	t.Logf("after %s: %s", took.Round(time.Millisecond), said)
+	took := max(time.Since(began)-i.after, 0)
+	said, wrong = i.faces(s, cmd, want)
+	s.t.Logf("after %s: %s", took.Round(time.Millisecond), said)
 	if took > soon {
-		t.Errorf("it is found only after %s", took)
+		wrong = append(wrong, fmt.Sprintf("it is found only after %s", took))
 	}
-	if i.mend == nil {
-		return
-	}
-	s.ends(cmd)
-	i.mend(s)
-	s.over(want.Cause, said)
+	return said, wrong, i.lasts == 0 || time.Since(began) < i.lasts
 }

@@ -30,6 +30,9 @@ var binary = os.Getenv("OPDECK_TEST_PROGRAM")
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		if file := os.Getenv(lockerVariable); file != "" {
+			return locks(file)
+		}
 		if binary != "" {
 			return m.Run()
 		}
