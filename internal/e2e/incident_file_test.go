@@ -66,16 +66,17 @@ func (s *scene) unprivileged() {
 	if os.Getuid() != 0 {
 		return
 	}
-	program, err := os.ReadFile(binary)
+	s.program = s.file("opdeck")
+	// A file that this process wrote cannot be run while a command that it started meanwhile has it open.
+	out, err := exec.Command("cp", binary, s.program).CombinedOutput()
 	if err == nil {
-		s.program = s.file("opdeck")
-		err = os.WriteFile(s.program, program, 0o755)
+		err = os.Chmod(s.program, 0o755)
 	}
 	if err == nil {
 		err = os.Chmod(filepath.Dir(s.home), 0o755) // of all temporary folders of this test
 	}
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("%v: %s", err, out)
 	}
 	s.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	s.owned()

@@ -60,6 +60,9 @@ func trailCauses() []cause {
 	}
 }
 
+// rejectedQuiet is how long no delivery may have been rejected until an accepted one shows that the setting is right.
+const rejectedQuiet = 10 * time.Minute
+
 func feedCauses() []cause {
 	feed := func(f Facts) Fact[Feed] { return f.Feed }
 	return []cause{
@@ -67,7 +70,7 @@ func feedCauses() []cause {
 			next: Next{Do: "Correct the setting that the reason names, here or at the service.",
 				Command: "opdeck event list --rejected"},
 			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
-				if d.Rejected == 0 {
+				if d.Rejected == 0 || d.Last.After(d.At) && f.Now.Sub(d.At) > rejectedQuiet {
 					return "", "", time.Time{}
 				}
 				return "The receiver rejected " + count(d.Rejected, "delivery", "deliveries") + ", the last one at " + moment(d.At,

@@ -197,3 +197,18 @@ func TestOneRoute(t *testing.T) {
 		}
 	}
 }
+
+// TestRejectedDeliveriesEnd: once a delivery is accepted, and none was rejected for ten minutes, the setting is right.
+func TestRejectedDeliveriesEnd(t *testing.T) {
+	for _, c := range []struct {
+		rejected, accepted time.Duration // before now
+		found              bool
+	}{{11 * time.Minute, time.Minute, false}, {11 * time.Minute, 12 * time.Minute, true}, {9 * time.Minute, time.Minute, true}} {
+		f := verdicttest.Live()
+		f.Feed = verdicttest.Now(verdict.Feed{Expected: true, Rejected: 3, Why: "signed with another secret",
+			At: verdicttest.Noon.Add(-c.rejected), Last: verdicttest.Noon.Add(-c.accepted)})
+		if found := len(verdict.Conclude(f).In(verdict.PartFeed)) > 0; found != c.found {
+			t.Errorf("rejected %s ago, accepted %s ago: found %t", c.rejected, c.accepted, found)
+		}
+	}
+}
