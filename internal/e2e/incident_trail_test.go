@@ -28,8 +28,9 @@ func trailIncidents() map[string]incident {
 			s.run("audit", "verify")
 		}}.says("record 12 was changed.",
 			`NOT intact: the column actor differs from record 1: [^.]*\.`),
-		"writes in doubt": {live: true, begin: func(s *scene) {
-			s.recorded()
+		"writes in doubt": {live: true, begin: (*scene).recorded, mend: func(s *scene) {
+			s.up.answers(sendsHooks("https://new.example.com/hooks")) // the write was done
+			s.does("audit", "unsettled", "--settle")
 		}},
 		"replacement interrupted": {live: true, begin: func(s *scene) {
 			at := time.Now().Add(-time.Hour).UTC()
@@ -51,20 +52,25 @@ func (s *scene) does(args ...string) {
 	}
 }
 
-// recorded sends a write whose answer never comes.
-func (s *scene) recorded() {
-	s.t.Helper()
-	s.up.answers(func(w http.ResponseWriter, r *http.Request) {
+// sendsHooks is a service that sends webhooks to an address, and cuts the answer to a change of that.
+func sendsHooks(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/v2/hook/get":
-			writeJSON(w, map[string]any{"enabled": true, "hookUrl": "https://old.example/", "jwtSecret": hookSecret,
+			writeJSON(w, map[string]any{"enabled": true, "hookUrl": to, "jwtSecret": hookSecret,
 				"hookCustomer": true, "hookOperation": true, "hookDepositAccount": true, "hookCounterparty": true})
 		case "/v2/hook/set":
 			panic(http.ErrAbortHandler)
 		default:
 			good(w, r)
 		}
-	})
+	}
+}
+
+// recorded sends a write whose answer never comes.
+func (s *scene) recorded() {
+	s.t.Helper()
+	s.up.answers(sendsHooks("https://old.example/"))
 	if got := s.run("hook", "set", "--url", "https://new.example.com/hooks", "--yes"); got.code != 7 {
 		s.t.Errorf("the write ends with %d: %s%s", got.code, got.out, got.err)
 	}
