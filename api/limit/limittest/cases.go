@@ -86,6 +86,22 @@ func late(b *bench) {
 	b.near("the window counts from the late send", next.Wait, limit.Window)
 }
 
+// lateAlone: a waiting call that comes back late does not count its own slot.
+func lateAlone(b *bench) {
+	one := func(ticket string) func(*limit.Request) {
+		return func(r *limit.Request) { r.Rule.N, r.Ticket = 1, ticket }
+	}
+	g := b.take(one(""))
+	b.Shift(limit.Window / 2)
+	again := b.take(one(g.Ticket))
+	if !again.Taken || again.Wait != 0 || again.Ticket != g.Ticket {
+		b.Fatalf("it waits for itself: %+v", again)
+	}
+	if st := b.state(limit.Billing); len(st.Slots) != 1 {
+		b.Fatalf("%d slots, want the one that moved", len(st.Slots))
+	}
+}
+
 func giveBack(b *bench) {
 	ctx := context.Background()
 	used := b.take(nil)

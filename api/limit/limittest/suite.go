@@ -37,6 +37,7 @@ var cases = []testCase{
 	{"FirstComeFirstServed", fifo},
 	{"ConfirmAfterWaiting", confirm},
 	{"LateIsMovedAndStillExact", late},
+	{"LateDoesNotCountItself", lateAlone},
 	{"GiveBack", giveBack},
 	{"BackgroundLeavesRoom", background},
 	{"BackgroundBehindPeople", backgroundWaits},

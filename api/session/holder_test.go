@@ -1,0 +1,123 @@
+package session
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"opdeck/api/limit"
+)
+
+// contestedStore is the way of one process to the store. Just before that process claims the lease for the first time,
+// another one gets it and announces its refresh or login.
+type contestedStore struct {
+	Memory
+	t     *testing.T
+	rule  limit.Rule
+	lost  bool
+	fence int64 // of the lease that this process has
+}
+
+func (s *contestedStore) Acquire(ctx context.Context, k Key, c Claim) (Row, bool, error) {
+	if !s.lost {
+		s.lost = true
+		announceElsewhere(s.t, s.Memory, k, s.rule)
+	}
+	row, won, err := s.Memory.Acquire(ctx, k, c)
+	if won {
+		s.fence = row.Fence
+	}
+	return row, won, err
+}
+
+func (s *contestedStore) Mark(ctx context.Context, k Key, m Mark) (time.Duration, error) {
+	s.holds("Mark", m.Fence)
+	return s.Memory.Mark(ctx, k, m)
+}
+
+func (s *contestedStore) Install(ctx context.Context, k Key, in Install) (Row, error) {
+	s.holds("Install", in.Fence)
+	return s.Memory.Install(ctx, k, in)
+}
+
+func (s *contestedStore) Release(ctx context.Context, k Key, r Release) error {
+	s.holds("Release", r.Fence)
+	return s.Memory.Release(ctx, k, r)
+}
+
+func (s *contestedStore) holds(what string, fence int64) {
+	if fence != s.fence {
+		s.t.Errorf("%s with fence %d by a process whose lease has %d", what, fence, s.fence)
+	}
+}
+
+// announceElsewhere is another process that takes the lease, announces the rotation that the row needs, and ends.
+func announceElsewhere(t *testing.T, store Store, k Key, rule limit.Rule) {
+	t.Helper()
+	row, err := store.Load(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := Owner{ID: "other"}
+	got, won, err := store.Acquire(t.Context(), k, Claim{Incarnation: row.Incarnation, Gen: row.Gen, Fence: row.Fence,
+		Owner: other, For: Defaults().LeaseHeld})
+	if err != nil || !won {
+		t.Fatalf("another process does not get the lease: %v", err)
+	}
+	wait, err := store.Mark(t.Context(), k, Mark{Incarnation: got.Incarnation, Fence: got.Fence, Owner: other.ID,
+		Kind: row.kind(), For: Defaults().LeaseSent, Rule: rule})
+	if err != nil || wait > 0 {
+		t.Fatalf("another process cannot announce its request: %s, %v", wait, err)
+	}
+}
+
+// TestOnlyTheHolderUsesTheLease: a process that did not get the lease neither announces a request in it, nor stores a
+// pair, nor gives it back, whether a first login or a refresh was due.
+func TestOnlyTheHolderUsesTheLease(t *testing.T) {
+	for name, after := range map[string]time.Duration{"login": 0, "refresh": 271 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				if after > 0 {
+					w.good(w.manager(nil))
+					time.Sleep(after)
+				}
+				store := &contestedStore{Memory: w.store, t: w.T}
+				m := w.on(store, nil)
+				store.rule = m.limits.Rule(limit.Refresh)
+				w.good(m)
+				if !store.lost || store.fence == 0 {
+					t.Errorf("the lease was not contested: lost %v, fence %d", store.lost, store.fence)
+				}
+			})
+		})
+	}
+}
+
+// TestNoPairWhileItsRefreshIsSent: while another process may have sent the refresh of a pair, no call uses it, although
+// it has not expired (rule B3).
+func TestNoPairWhileItsRefreshIsSent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		t := w.T // of the virtual time
+		m := w.manager(nil)
+		w.good(m)
+		was, err := w.store.Load(t.Context(), m.Key())
+		if err != nil || was.State != Live || was.AccessLeft < time.Minute {
+			t.Fatalf("%+v, %v", was.State, err)
+		}
+		announceElsewhere(t, w.store, m.Key(), m.limits.Rule(limit.Refresh))
+		sent := 0
+		send := w.svc.send(limit.General, lockedRand(9, 1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err = m.Do(ctx, Route{Class: limit.General}, func(ctx context.Context, a Access) (int, http.Header, error) {
+			if sent++; a.Gen == was.Gen && a.Incarnation == was.Incarnation {
+				t.Error("the pair was used while its refresh was sent")
+			}
+			return send(ctx, a)
+		})
+		if err != nil || sent != 1 {
+			t.Errorf("%d sends, %v", sent, err)
+		}
+	})
+}
