@@ -194,9 +194,9 @@ func TestSyncReadsNewsDownToTheMarkAndOwedFirst(t *testing.T) {
 			steps(1)
 		}
 		news := made(760)
-		for i := range 260 { // 260 new ones are before the others
-			o := news[500+i]
-			o.CreatedAt, o.UpdatedAt = api.At(time.Now()), api.At(time.Now())
+		for i := range 260 { // 260 new ones are before the others, each newer than the one before
+			o, at := news[500+i], time.Now().Add(time.Duration(i-260)*time.Millisecond)
+			o.CreatedAt, o.UpdatedAt = api.At(at), api.At(at)
 			s.ops = append([]api.Operation{o}, s.ops...)
 		}
 		s.pages = nil
