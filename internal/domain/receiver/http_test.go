@@ -272,8 +272,10 @@ func TestBounded(t *testing.T) {
 func TestCloseAndSlowInbox(t *testing.T) {
 	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{}, 1)}
 	r := start(t, receiver.Options{Inbox: in, StoreTimeout: 20 * time.Millisecond})
+	answer := sync.OnceFunc(func() { close(in.gate) })
+	t.Cleanup(answer)                              // before r is closed, which waits for the inbox
 	deliver(t, r, receivertest.Body(1, "op"), 503) // the inbox hangs
-	close(in.gate)
+	answer()
 	if err := r.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
