@@ -81,6 +81,8 @@ func TestPass(t *testing.T) {
 	}{
 		{name: "old rows go in batches", keep: day, rows: 450, age: 2 * day, left: 0},
 		{name: "young rows stay", keep: day, rows: 450, age: day / 2, left: 450},
+		{name: "of that very age they stay", keep: day, rows: 5, age: day, left: 5},
+		{name: "just older they go", keep: day, rows: 5, age: day + time.Microsecond, left: 0},
 		{name: "for ever", keep: 0, rows: 450, age: 1000 * day, left: 450},
 		{name: "the store's clock is ahead", keep: day, fake: &fake{ahead: 10 * day}, rows: 5, age: day / 2, left: 5},
 		{name: "the host's clock is ahead", keep: day, fake: &fake{ahead: -10 * day}, rows: 5, age: 2 * day, left: 5},
