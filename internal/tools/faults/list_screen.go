@@ -1,0 +1,20 @@
+package main
+
+// screenFaults break the question before a write and the painter.
+var screenFaults = []Fault{
+	{Name: "early-key-answers", Breaks: "A question takes no key in its first 400 ms.",
+		File: "ui/question.go", In: "ui",
+		Old: "if !q.ready(now) {\n\t\tq.armed = later", New: "if !q.drawn {\n\t\tq.armed = later"},
+	{Name: "enter-means-yes", Breaks: "Enter answers no unless yes was marked.",
+		File: "ui/question.go", In: "ui",
+		Old: "case !q.yes:\n\t\treturn q.sayNo()", New: "case !q.yes && q.typed:\n\t\treturn q.sayNo()"},
+	{Name: "paste-answers", Breaks: "Pasted text is no answer.",
+		File: "ui/question.go", In: "ui",
+		Old: "if p.IsText() || p.Burst {\n\t\tq.note", New: "if p.IsText() && !p.Burst {\n\t\tq.note"},
+	{Name: "cell-not-compared", Breaks: "Every cell that differs is drawn.",
+		File: "ui/paint/screen.go", In: "ui/paint",
+		Old: "for to > from && was[to-1] == is[to-1] {", New: "for to > from && was[to-1].ch == is[to-1].ch {"},
+	{Name: "scroll-region-off-by-one", Breaks: "A scroll moves the rows of its region and no other.",
+		File: "ui/paint/pen.go", In: "ui/paint",
+		Old: "strconv.AppendInt(p.b, int64(bottom), 10)", New: "strconv.AppendInt(p.b, int64(bottom+1), 10)"},
+}
