@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/verdict"
 )
 
 // BroadcastMsg is a message for every open screen: an operation that changed, the
@@ -98,6 +99,8 @@ type Toast struct {
 	Text  string // one safe line
 	// Each replaces Text in the activity list if Text names several things.
 	Each []string
+	// About is the finding that Text says; it is not shown above a screen that prints the finding.
+	About *verdict.Finding
 }
 
 // Presence lists the other people on a place. The header shows it while the

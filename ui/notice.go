@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
 	"opdeck/ui/theme"
 )
@@ -38,6 +39,7 @@ type notice struct {
 	shows time.Duration // how long it is shown
 	news  bool          // not the answer to a key
 	times int           // how often it was repeated while it was shown
+	about *verdict.Finding
 }
 
 // bad reports whether a notice of this level is a warning or error, which is counted.
@@ -94,7 +96,7 @@ func (s *statusLine) toast(t Toast) {
 		s.activity.note(s.now(), t.Level, t.Text)
 	}
 	n := s.made(t.Level, t.Text)
-	n.news = true
+	n.news, n.about = true, t.About
 	switch old := s.notice; {
 	case s.lock.on:
 		s.lock.hold(&s.notice, n)

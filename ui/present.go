@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"opdeck/internal/present"
@@ -50,31 +51,32 @@ func (e *Env) Pairs(facts []present.Fact, link func(present.Fact) widget.Link) [
 }
 
 // Rows draws records in columns, w cells wide. Without enough room it first omits columns with a HidePriority, and
-// then cuts the one with Flex. A column without Min is as wide as its text.
+// then cuts the one with Flex. A column is as wide as its widest text, and with Min not wider than that.
 func Rows[T any](e *Env, o present.Options, columns []present.Column[T], records []T, w int) []string {
-	out := make([]string, len(records))
+	cells, wide := make([][]present.Cell, len(records)), make([]int, len(columns))
 	for i, r := range records {
-		cells := make([]present.Cell, len(columns))
 		for k, c := range columns {
-			cells[k] = c.Cell(o, r)
+			cells[i] = append(cells[i], c.Cell(o, r))
+			if wide[k] = max(wide[k], draw.Width(cells[i][k].Text)); c.Min > 0 {
+				wide[k] = min(wide[k], c.Min)
+			}
 		}
-		out[i] = row(e, columns, cells, w)
+	}
+	out := make([]string, len(records))
+	for i := range cells {
+		out[i] = row(e, columns, cells[i], slices.Clone(wide), w)
 	}
 	return out
 }
 
 const columnGap = 2 // cells between two columns
 
-func row[T any](e *Env, columns []present.Column[T], cells []present.Cell, w int) string {
-	wide, need := make([]int, len(cells)), -columnGap
-	for i, c := range cells {
-		if wide[i] = max(columns[i].Min, draw.Width(c.Text)); columns[i].Min > 0 {
-			wide[i] = columns[i].Min
-		}
-		if c.Text == "" && columns[i].HidePriority > 0 {
-			wide[i] = 0
-		} else {
-			need += wide[i] + columnGap
+// row draws the cells of a record in columns that are wide.
+func row[T any](e *Env, columns []present.Column[T], cells []present.Cell, wide []int, w int) string {
+	need := -columnGap
+	for _, n := range wide {
+		if n > 0 {
+			need += n + columnGap
 		}
 	}
 	for need > w {

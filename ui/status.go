@@ -86,7 +86,7 @@ func (s *statusLine) outage() string {
 // already shows (noticed).
 func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	shown = shown && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") ==
-		strings.TrimRight(safe(s.source().Problem), ".")
+		strings.TrimRight(safe(s.source().Problem), ".") || s.notice.about != nil && s.prints(*s.notice.about)
 	most := noticeMost
 	switch {
 	case s.h < 10 || len(s.overlays) > 0: // nothing may cover a dialog

@@ -84,7 +84,8 @@ func (s *statusLine) newVerdict(f VerdictFacts) (t Toast, changed bool) {
 	case before == after && was.Cause == now.Cause && was.Part == now.Part:
 		return t, false
 	case after && (now.Severity < verdict.Critical || s.opt.Report != nil):
-		return Toast{Level: Warning, Text: present.FindingLine(s.verdictOptions(), now).Text}, !s.prints(now)
+		return Toast{Level: Warning, Text: present.FindingLine(s.verdictOptions(), now).Text, About: &now},
+			!s.prints(now)
 	case before && !after:
 		return Toast{Level: Success, Text: "Ended: " + safe(was.Sentence)}, true
 	}

@@ -99,7 +99,7 @@ func TestTwoAtOnce(t *testing.T) {
 	b.press(enter).shows(op.Opid).press("d").shows("1 of 3")
 	a.press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
 	b.press("r").shows("1 of 2")
-	b.press("6").matches(`Instances|instances`)
+	b.press("6").matches(`Processes|processes`)
 	if st := w.stats(); st.Logins != 1 || st.MostPresentations > 1 {
 		t.Errorf("%d logins, a refresh token shown %d times", st.Logins, st.MostPresentations)
 	}

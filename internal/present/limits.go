@@ -30,7 +30,7 @@ var BudgetColumns = []Column[Budget]{
 	textColumn("class", field.Column{}, Budget.class),
 	numberColumn("per minute", field.Column{}, func(b Budget) int64 { return int64(b.Recommended) }),
 	numberColumn("used", field.Column{}, func(b Budget) int64 { return int64(b.Used) }),
-	numberColumn("room", field.Column{}, func(b Budget) int64 { return int64(b.Room) }),
+	numberColumn("room", field.Column{Title: "left"}, func(b Budget) int64 { return int64(b.Room) }),
 	{Name: "next slot", Column: field.Column{Title: "next"}, Align: Right, Cell: func(_ Options, b Budget) Cell {
 		if left := b.slot(); left > 0 {
 			return Cell{Text: lasts(left)}

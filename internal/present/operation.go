@@ -44,7 +44,7 @@ func LockWord(d api.Document) string {
 	return ""
 }
 
-// OperationFacts lists the facts of an operation: its own, its customer, its two sides, and its amounts.
+// OperationFacts lists the facts of an operation: its own, its amounts, its customer, and its two sides.
 func OperationFacts(o Options, op api.Operation) []Section {
 	own := Section{Title: "Operation"}
 	more := rest(field.Operations, operationState, operationOwn, operationWho, operationSides, operationAmounts)
@@ -58,16 +58,17 @@ func OperationFacts(o Options, op api.Operation) []Section {
 		facts[0].Opens, facts[0].Stop = Ref{RefCustomer, string(op.Customer.CUID)}, f.Kind == field.ID
 		who.Facts = append(who.Facts, facts...)
 	}
-	out := []Section{own, who, side(o, "source", op.Source), side(o, "destination", op.Destination)}
 	amounts := Section{Title: "Amounts", Aligned: true}
 	for _, name := range operationAmounts {
 		amounts.Facts = append(amounts.Facts, FactsOf(o, field.Operations.Get(name), op)...)
 	}
 	amounts.Facts = append(amounts.Facts, rate(op)...)
-	return append(out, amounts)
+	return []Section{own, amounts, who, side(o, "source", op.Source, op.Customer),
+		side(o, "destination", op.Destination, op.Customer)}
 }
 
-// ownFacts are the facts of a field of the operation itself; two flags are explained.
+// ownFacts are the facts of a field of the operation itself. Two flags are explained, and left out where they say what
+// is usual: no children, and visible to the customer.
 func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact {
 	out := FactsOf(o, f, op)
 	switch {
@@ -75,17 +76,22 @@ func ownFacts(o Options, op api.Operation, f field.Field[api.Operation]) []Fact 
 		out[0].Value, out[0].Opens = "yes, it has child operations", Ref{RefChildren, string(op.OPID)}
 	case f.Name == "visible" && f.IsReported(op) && !op.IsVisible:
 		out[0].Value = "no, hidden from the customer"
+	case (f.Name == "parent" || f.Name == "visible") && f.IsReported(op):
+		return nil
 	}
 	return out
 }
 
-// side is one side of the operation: its account and the owner.
-func side(o Options, name string, p api.Party) Section {
+// side is one side of the operation: its account, and the owner unless that is the operation's customer of.
+func side(o Options, name string, p api.Party, of api.CustomerRef) Section {
 	out := Section{Title: strings.ToUpper(name[:1]) + name[1:], Side: true}
 	if a := p.Account; a != nil {
 		account, customer := Ref{RefAccount, string(a.ID)}, Ref{RefCustomer, string(a.Customer.CUID)}
-		out.Facts = append(out.Facts, sideFacts(o, field.PartyAccounts, *a, name, map[string]Ref{"": account,
-			"customer": customer})...)
+		opens := map[string]Ref{"": account, "customer": customer}
+		if a.Customer.CUID == of.CUID && a.Customer.Name == of.Name {
+			opens["customer"] = Ref{}
+		}
+		out.Facts = append(out.Facts, sideFacts(o, field.PartyAccounts, *a, name, opens)...)
 	}
 	if a := p.CounterpartyAccount; a != nil {
 		counterparty := Ref{RefCounterparty, string(a.Counterparty.SUID)}
@@ -98,14 +104,18 @@ func side(o Options, name string, p api.Party) Section {
 }
 
 // sideFacts are the fields of an account that is a side of the operation. opens maps the name of an object within the
-// account, in the service's record, to the record that its fields open; "" is for all others.
+// account, in the service's record, to the record that its fields open, or to none if they are not facts; "" is for all
+// others.
 func sideFacts[T any](o Options, c *field.Catalogue[T], account T, side string, opens map[string]Ref) []Fact {
 	var out []Fact
 	for _, f := range c.All() {
 		object, _, _ := strings.Cut(f.JSON, ".")
 		to, ok := opens[object]
-		if !ok {
+		switch {
+		case !ok:
 			to = opens[""]
+		case to == Ref{}:
+			continue
 		}
 		value := shown(o, f, account)
 		facts := Text(f.Name, value, "–")

@@ -61,6 +61,17 @@ func (l Life) Line() string {
 	return l.Says + " left, " + l.Until
 }
 
+// SessionState is the state of a session in the words of the screens; safe to draw.
+func SessionState(s session.Status) string {
+	switch s.State {
+	case "rotating":
+		return "refreshing"
+	case "doubtful":
+		return "in doubt"
+	}
+	return safe(s.State, 20)
+}
+
 // SessionPair is the token pair of a session: whose it is, who made it, and when it is replaced.
 func SessionPair(o Options, s session.Status) []Fact {
 	out := []Fact{{Label: "account", Value: safe(s.Account, 120)}, {Label: "service", Value: safe(s.BaseURL, 120)},
@@ -103,7 +114,7 @@ func SessionCountsLine(c session.Counts) Fact {
 // Session is all of a session but its history, with the name of its context, after what the verdict finds.
 func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	found := Findings(o, v, verdict.SessionParts()...)
-	state, means := Mark{StateLook(v.Of(verdict.PartSession)), safe(s.State, 20)}, safe(v.Shows(verdict.PartSession), 300)
+	state, means := Mark{StateLook(v.Of(verdict.PartSession)), SessionState(s)}, safe(v.Shows(verdict.PartSession), 300)
 	if len(found) > 0 { // they say what the next call meets
 		means = ""
 	}
@@ -116,10 +127,10 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	if s.Holder == nil {
 		pair = append(pair, Fact{Label: "refresh in progress", Value: "no"})
 	}
-	use := []Fact{{Label: "instances", Value: s.InstancesText()}}
+	use := []Fact{{Label: "processes", Value: s.InstancesText()}}
 	if l := s.Last; l != nil {
 		use = append(use, Fact{Label: "last", Value: fmt.Sprintf("%s at %s: %s, %s", safe(string(l.Kind), 40), o.clock(l.At),
-			safe(string(l.Outcome), 40), format.Duration(l.Took))})
+			outcomeWord(l.Outcome), format.Duration(l.Took))})
 	}
 	for _, b := range s.Blocks {
 		use = append(use, Fact{Label: "refused", Value: safe(b.Why(), 600), Long: true})
@@ -129,7 +140,7 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	for _, b := range s.Borrowers {
 		use = append(use, Fact{Label: "borrower", Value: inLine(here, BorrowerColumns, b), Long: true})
 	}
-	out := append(found, []Section{{Facts: status}, {Title: "Pair", Facts: pair},
+	out := append(found, []Section{{Facts: status}, {Title: "Tokens", Facts: pair},
 		{Title: "Counts", Facts: SessionCounts(s.Counts)},
 		{Title: "Use", Facts: use}}...)
 	if past := SessionEarlier(o, s); past != nil {
@@ -165,8 +176,8 @@ func SessionEarlier(o Options, s session.Status) []Fact {
 
 // AskedSession is what a question about an act on the session shows.
 func AskedSession(s session.Status) []Fact {
-	return []Fact{{Label: "state", Value: safe(s.State, 20)}, {Label: "generation", Value: fmt.Sprint(s.Generation)},
-		{Label: "instances", Value: s.InstancesText()}}
+	return []Fact{{Label: "state", Value: SessionState(s)}, {Label: "generation", Value: fmt.Sprint(s.Generation)},
+		{Label: "processes", Value: s.InstancesText()}}
 }
 
 // BorrowerColumns are the columns of the scripts that use a session.
@@ -231,7 +242,7 @@ var SessionEventColumns = []Column[session.Event]{
 
 // sessionEvent is what happened to the session.
 func sessionEvent(e session.Event) Mark {
-	out := Mark{Look{SignInfo, Plain}, strings.TrimSpace(safe(string(e.Kind), 120) + " " + safe(string(e.Outcome), 120))}
+	out := Mark{Look{SignInfo, Plain}, strings.TrimSpace(eventWord(e.Kind) + " " + outcomeWord(e.Outcome))}
 	switch {
 	case e.Outcome == session.OK:
 		out.Look = Look{SignGood, Good}
@@ -242,6 +253,50 @@ func sessionEvent(e session.Event) Mark {
 		out.Look = Look{SignWarn, Warn}
 	}
 	return out
+}
+
+// eventWord is what happened, in the words of the screens.
+func eventWord(k session.EventKind) string {
+	switch k {
+	case session.EventUnauthorized:
+		return "call refused"
+	case session.EventPremature:
+		return "revoked"
+	case session.EventTakeover:
+		return "taken over"
+	case session.EventRoute:
+		return "not authorised"
+	case session.EventBlocked:
+		return "logins stopped"
+	case session.EventRollback:
+		return "older store"
+	case session.EventClock:
+		return "clock changed"
+	case session.EventFenced:
+		return "arrived too late"
+	}
+	return safe(string(k), 120)
+}
+
+// outcomeWord is how a login or refresh ended, behind its name.
+func outcomeWord(o session.Outcome) string {
+	switch o {
+	case session.NotSent:
+		return "not sent"
+	case session.Unknown:
+		return "unanswered"
+	case session.Unreadable:
+		return "not readable"
+	case session.TwoFactor:
+		return "needs a code"
+	case session.Fenced:
+		return "too late"
+	case session.NoSlot:
+		return "without budget"
+	case session.Aborted:
+		return "stopped"
+	}
+	return safe(string(o), 120)
 }
 
 // sessionEventWhy is why it happened, how long it took, and to which process.

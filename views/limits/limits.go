@@ -133,7 +133,7 @@ func (s *Screen) spoken() []string {
 type columns struct{ gauge, spark, waiting int }
 
 func (s *Screen) columns(plotted bool) columns {
-	const fixed = 9 + 2 + 8 + 6 + 9 + 9 + 5 // class, sign, used, room, next, waiting, 429
+	const fixed = 9 + 2 + 8 + 6 + 9 + 9 + 5 // class, sign, used, left, next, waiting, 429
 	if s.W < fixed {
 		return columns{}
 	}
@@ -142,7 +142,7 @@ func (s *Screen) columns(plotted bool) columns {
 		return columns{gauge: min(left, 60), waiting: 9}
 	}
 	c := columns{gauge: min(max(left/2, 0), 24), waiting: 9}
-	c.spark = min(max(left-c.gauge-2, 0), len(limit.History{}))
+	c.spark = min(max(left-c.gauge-2, 0), len(perMinute(limit.History{})))
 	if left < 16 {
 		c = columns{gauge: max(left, 0), waiting: c.waiting}
 	}
@@ -214,7 +214,7 @@ func (s *Screen) row(b present.Budget, c columns) string {
 		draw.FitRight(cell["room"], 6) + draw.FitRight(cell["next slot"], 9) + draw.FitRight(cell["waiting"], c.waiting) +
 		draw.FitRight(cell["throttled"], 5)
 	if c.spark > 0 {
-		line += "  " + widget.Sparkline(th, b.History[:], c.spark, theme.Info)
+		line += "  " + widget.Plot(th, perMinute(b.History), b.Recommended, c.spark, 1, theme.Info, theme.Warn)[0]
 	}
 	return line
 }

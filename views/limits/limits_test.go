@@ -172,7 +172,7 @@ func TestUpdateAndViewNeverWait(t *testing.T) {
 func TestANarrowWindow(t *testing.T) {
 	r, _ := open(t, &fake{usage: classes(throttled)}, "wait")
 	r.Send(uitest.Size(40, 16))
-	r.Says("used room next 429")
+	r.Says("used left next 429")
 	for _, l := range strings.Split(r.View(), "\n") {
 		if f := strings.Fields(l); len(f) == 2 && f[0] == "0" {
 			t.Errorf("a class takes two lines:\n%s", r.View())

@@ -51,30 +51,32 @@ func (s *Screen) plots(h int) []string {
 	if each < lowestPlot {
 		return nil
 	}
-	half := (s.W - 3) / 2
+	half, axis := (s.W-3)/2, 0
+	for _, b := range list {
+		axis = max(axis, draw.Width(format.Count(b.Recommended))+1)
+	}
 	out := []string{s.env.Theme.Title.Render("Calls per minute") + s.env.Theme.Dim.Render(
 		"  the last ten minutes; in a full column the recommended rate is used up")}
 	for i := 0; i < len(list); i += 2 {
-		left, right := s.plot(list[i], half, each), []string(nil)
+		left, right := s.plot(list[i], half, each, axis), []string(nil)
 		if i+1 < len(list) {
-			right = s.plot(list[i+1], half, each)
+			right = s.plot(list[i+1], half, each, axis)
 		}
 		out = append(append(out, widget.Beside(left, right, half)...), "")
 	}
 	return out[:len(out)-1]
 }
 
-// plot draws one class in w cells: a heading, and the columns of the minutes behind the recommended rate.
-func (s *Screen) plot(b present.Budget, w, h int) []string {
+// plot draws one class in w cells: a heading, and the columns of the minutes behind the recommended rate in axis cells.
+func (s *Screen) plot(b present.Budget, w, h, axis int) []string {
 	th, values := s.env.Theme, perMinute(b.History)
-	axis := draw.Width(format.Count(b.Recommended)) + 1
 	full := 0
 	for _, n := range values {
 		if n >= b.Recommended {
 			full++
 		}
 	}
-	head := draw.Fit(s.cells(b)["class"], 9) + fmt.Sprintf("%d of %d", b.Used, b.Recommended)
+	head := draw.Fit(s.cells(b)["class"], 10) + fmt.Sprintf("%d of %d", b.Used, b.Recommended)
 	if full > 0 && b.Recommended > 1 {
 		head += ", full for " + format.Count(full*int(limit.HistoryStep.Seconds())) + " s"
 	}
@@ -85,7 +87,7 @@ func (s *Screen) plot(b present.Budget, w, h int) []string {
 	for i, line := range widget.Plot(th, values, b.Recommended, w-axis, h, theme.Info, theme.Warn) {
 		mark := strings.Repeat(" ", axis)
 		if i == 0 {
-			mark = format.Count(b.Recommended) + " "
+			mark = draw.PadLeft(format.Count(b.Recommended)+" ", axis)
 		} else if i == h-1 {
 			mark = draw.PadLeft("0 ", axis)
 		}

@@ -24,7 +24,7 @@ func TestAlone(t *testing.T) {
 			return NewScreen(env, f.caller(), f.local(), f.history, nil, string(f.op.OPID))
 		})
 	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("open documents")
-	p.Type("/").Type("Harbour").See("3/3")
+	p.Type("/").Type("Harbour").See("2/2")
 	p.Type("\r").Type("y").See("ui.Copy").Type("\x03").Ended()
 }
 

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,7 +96,7 @@ func TestScreens(t *testing.T) {
 
 // TestEveryFieldShows looks for each value of the record.
 func TestEveryFieldShows(t *testing.T) {
-	op := apitest.Operation(map[string]any{"scan": "kept-all-the-same"})
+	op := apitest.Operation(map[string]any{"scan": "kept-all-the-same", "isParent": true, "isVisible": false})
 	r, _ := open(t, &fake{op: op}, shelltest.Unmasked)
 	text := all(r)
 	for _, want := range []string{"5b55db86-17e5-4612-81f9-29d3bd5082a1", "PENDING", "WITHDRAW", "SWIFT", "2026-03-02 10:15:00 UTC", "1h ago",
@@ -105,6 +106,40 @@ func TestEveryFieldShows(t *testing.T) {
 		"invoice.pdf", "contract.pdf", "請求書.pdf", "locked", "kept-all-the-same", "parent", "visible"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not show", want)
+		}
+	}
+}
+
+// TestTheUsualIsNotSaid: the flags of an operation that is no parent and visible, and the customer of a side that is the
+// operation's, are left out; each shows once it says more.
+func TestTheUsualIsNotSaid(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		with  map[string]any
+		shown []string
+		times int // of the customer's id
+	}{
+		{"usual", nil, nil, 1},
+		{"parent", map[string]any{"isParent": true}, []string{"parent"}, 1},
+		{"hidden", map[string]any{"isVisible": false}, []string{"visible"}, 1},
+		{"another customer", map[string]any{"customer": map[string]any{"cuid": "C-other", "name": "Other"}},
+			[]string{"C-other", "DqCsgSE-4e95-ViYbNI"}, 1},
+	} {
+		r, _ := open(t, &fake{op: apitest.Operation(c.with)})
+		r.Send(uitest.Size(200, 60))
+		text := r.View()
+		for _, word := range []string{"  parent ", "  visible "} {
+			if want := slices.Contains(c.shown, strings.TrimSpace(word)); strings.Contains(text, word) != want {
+				t.Errorf("%s: %q shows: %v", c.name, word, !want)
+			}
+		}
+		for _, id := range c.shown {
+			if !strings.Contains(text, id) {
+				t.Errorf("%s: %q does not show", c.name, id)
+			}
+		}
+		if n := strings.Count(text, "DqCsgSE-4e95-ViYbNI"); n != c.times {
+			t.Errorf("%s: the customer's id shows %d times", c.name, n)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -62,7 +61,7 @@ func (s *Screen) Details() ui.Content {
 	history := slices.Clone(s.st.History)
 	slices.Reverse(history)
 	return ui.Content{Lines: lines, Doing: s.Doing,
-		Sections: append(sections, ui.Section{Title: "Instances",
+		Sections: append(sections, ui.Section{Title: "Processes",
 			Lines: listed(s, s.present(), present.InstanceColumns, s.st.Seen[:min(len(s.st.Seen), most)], "none yet")},
 			ui.Section{Title: "History", Lines: listed(s, s.present(), present.SessionEventColumns, history, "nothing yet")})}
 }
@@ -117,8 +116,8 @@ func (s *Screen) lives() []string {
 }
 
 func (s *Screen) facts() []widget.Pair {
-	state := present.Fact{Label: "state", Value: untrusted.Text(s.st.State).Line(20)}
-	pair := present.Section{Title: "Pair", Facts: append([]present.Fact{state}, present.SessionPair(s.present(), s.st)...)}
+	state := present.Fact{Label: "state", Value: present.SessionState(s.st)}
+	pair := present.Section{Title: "Tokens", Facts: append([]present.Fact{state}, present.SessionPair(s.present(), s.st)...)}
 	if s.W < roomy { // one column: the history is not pushed off the screen
 		pair.Facts = append(pair.Facts, present.SessionCountsLine(s.st.Counts))
 		return s.env.Headed([]present.Section{pair})

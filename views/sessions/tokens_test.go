@@ -185,7 +185,7 @@ func TestADeadToken(t *testing.T) {
 		s.Access.Remaining, s.Access.ExpiresAt, s.Access.Dead, s.Refresh = 0, start.Add(-48*time.Second), true, session.Lifetime{}
 	})}
 	r, clock := open(t, f)
-	r.Says("state doubtful", "revoked", "at 11:59:12", "refresh none")
+	r.Says("state in doubt", "revoked", "at 11:59:12", "refresh none")
 	r.Send(uitest.Key("Z"), clock.Wait(shelltest.Armed))
 	r.Says("There are no tokens to refresh. Log in?", "six logins per minute")
 	r.Send(uitest.Key("y"))

@@ -13,7 +13,7 @@ var looked = []scene{
 	{name: "views", title: "The menu of views", where: "Operations", word: "save this as",
 		steps: []step{list, {"v", "╭─ Views"}}},
 	{name: "view-saved", title: "A view is saved under a name", where: "Operations", word: "esc cancel",
-		steps: []step{list, {"v", "╭─ Views"}, {strings.Repeat(down, 5) + enter, "esc cancel"}}},
+		steps: []step{list, {"v", "╭─ Views"}, {"save" + enter, "esc cancel"}}},
 	{name: "columns", title: "The chooser of columns", where: "Operations", word: "space show or hide",
 		steps: []step{list, {"c", "space show or hide"}}},
 	{name: "by-customer", title: "Totals by customer and currency", where: "Operations", word: "by customer",
