@@ -232,7 +232,7 @@ const (
 func (f *Form) draw() []string {
 	th := f.env.Theme
 	fields, focus := f.fields.View(th, f.w)
-	head := f.head()
+	head, bad := f.head()
 	rows, kept := 0, min(len(head), leastProblem)
 	if len(f.problem) == 0 {
 		kept = 0
@@ -255,18 +255,25 @@ func (f *Form) draw() []string {
 	if rows > 0 {
 		fields = append(append(fields, ""), draw.Lay(f.listLines(rows), f.w, rows)...)
 	}
-	head = head[:max(min(len(head), f.h-len(fields)), 0)] // the fields matter most
+	if n := max(min(len(head), f.h-len(fields)), 0); n < len(head)-1 && n > 0 { // the fields matter most
+		if head = head[:n]; head[n-1] != "" {
+			head[n-1] = draw.Cut(head[n-1]+" …", f.w)
+		}
+	} else {
+		head = head[:n]
+	}
+	for i := range head[:min(bad, len(head))] {
+		head[i] = th.Bad.Render(head[i])
+	}
 	return append(head, fields...)
 }
 
-// head returns the lines above the fields: the refusal and the introduction.
-func (f *Form) head() []string {
-	var out []string
+// head returns the lines above the fields: the refusal, of bad lines, and the introduction.
+func (f *Form) head() (out []string, bad int) {
 	for _, l := range f.problem {
-		for _, l := range draw.Wrap(l, f.w) {
-			out = append(out, f.env.Theme.Bad.Render(l))
-		}
+		out = append(out, draw.Wrap(l, f.w)...)
 	}
+	bad = len(out)
 	if len(out) > 0 && len(f.ask.Intro) > 0 {
 		out = append(out, "")
 	}
@@ -276,5 +283,5 @@ func (f *Form) head() []string {
 	if len(out) > 0 {
 		out = append(out, "")
 	}
-	return out
+	return out, bad
 }

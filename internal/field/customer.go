@@ -9,7 +9,7 @@ import (
 var Customers = New(
 	Field[api.Customer]{Name: "name", JSON: "name", Kind: Text, About: "a part of the name", Example: "name:acme",
 		Sortable: true,
-		Column:   Column{Min: 16, Flex: 3}, Text: api.Customer.FullName},
+		Column:   Column{Min: 24, Flex: 3}, Text: api.Customer.FullName},
 	Field[api.Customer]{Name: "type", Aliases: []string{"kind"}, JSON: "type", Kind: Code,
 		About: "individual or corporate", Example: "type:corporate",
 		Sortable: true, Column: Column{Min: 10, HidePriority: 1},
@@ -19,7 +19,7 @@ var Customers = New(
 		Column: Column{Min: 12}, Text: func(c api.Customer) untrusted.Text { return c.Status }},
 	Field[api.Customer]{Name: "cuid", Aliases: []string{"id"}, JSON: "cuid", Kind: ID,
 		About:   "the customer's identifier, or its beginning",
-		Example: "cuid:DqCsgSE", Column: Column{Min: 13, Max: 26, Flex: 1, HidePriority: 2, CutMiddle: true},
+		Example: "cuid:DqCsgSE", Column: Column{Min: 13, Max: 26, HidePriority: 5, CutMiddle: true},
 		Text: func(c api.Customer) untrusted.Text { return c.CUID }},
 	Field[api.Customer]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was created",
 		Example:  "created<30d",

@@ -85,13 +85,11 @@ var RequestColumns = []Column[approval.Request]{
 var RequestListed = Named(RequestColumns, "id", "state", "act", "object", "item", "asked by", "until", "decided by",
 	"what")
 
-// Judged is what a second person decides by: the act, the record that it changes as the requester saw it, the guards
-// that it lifts, the reason, who asks, and until when.
+// Judged is what a second person decides by: the record that it changes as the requester saw it, the guards that it
+// lifts, the reason, who asks, until when, and the act.
 func Judged(o Options, r approval.Request) []Fact {
 	a, s := r.Act, r.Act.Subject
-	out := append(Texts("what", a.Summary, "act", string(a.Kind)), Text(safe(a.Object, 20)+" id", untrusted.Text(a.ID),
-		"–")...)
-	out = append(out, Texts("document", cmp.Or(s.Document, a.Name), "customer", s.Customer)...)
+	out := Texts("document", cmp.Or(s.Document, a.Name), "customer", s.Customer)
 	if s.Amount != nil {
 		out = append(out, Fact{Label: "amount", Value: format.Money(*s.Amount), Amount: true})
 	}
@@ -102,8 +100,10 @@ func Judged(o Options, r approval.Request) []Fact {
 		out = append(out, Fact{Label: "lifts", Value: guard(g), Tone: Warn, Long: true})
 	}
 	out = append(out, Text("reason", untrusted.Text(a.Reason), "none given")...)
-	return append(out, Fact{Label: "asked by", Value: safe(r.Requester.Name, 120) + ", " + safe(string(r.Requester.Role),
+	out = append(out, Fact{Label: "asked by", Value: safe(r.Requester.Name, 120) + ", " + safe(string(r.Requester.Role),
 		40)}, Fact{Label: "until", Value: format.Time(r.Expires, o.Zone)})
+	out = append(out, Texts("what", a.Summary, "act", string(a.Kind))...)
+	return append(out, Text(safe(a.Object, 20)+" id", untrusted.Text(a.ID), "–")...)
 }
 
 // guard names a guard of the console that an act lifts.

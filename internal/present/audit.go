@@ -125,14 +125,14 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 	if seconds {
 		width, shows = 19, format.Second
 	}
-	at := column("at", field.Column{Title: "time", Min: width, HidePriority: 1, Whole: true},
+	at := column("at", field.Column{Title: "time", Min: width, HidePriority: 2, Whole: true},
 		func(o Options, e audit.Entry) Cell {
 			return Cell{Text: shows(e.At, o.Zone), Tone: Dim}
 		})
 	at.Exact = func(e audit.Entry) string { return e.At.UTC().Format(exactMillis) }
 	event := textColumn("event", field.Column{Min: 15, Max: 28, Flex: 1}, AuditEvent)
 	event.Exact = func(e audit.Entry) string { return AuditText(e.Event, 300) }
-	outcome := column("outcome", field.Column{Min: 12}, func(o Options, e audit.Entry) Cell {
+	outcome := column("outcome", field.Column{Min: 12, Signed: true}, func(o Options, e audit.Entry) Cell {
 		return AuditOutcome(e).Cell(o)
 	})
 	outcome.Exact = func(e audit.Entry) string { return AuditText(string(e.Outcome), 300) }
@@ -140,7 +140,7 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 		textColumn("person", field.Column{Min: 8, Max: 20, Flex: 1, HidePriority: 3}, func(e audit.Entry) string {
 			return AuditText(e.Actor.Name, 60)
 		}), event,
-		column("object", field.Column{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 2},
+		column("object", field.Column{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 1},
 			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }), outcome}
 }
 
@@ -160,7 +160,7 @@ func AuditArchived(o Options, last audit.Segment, here bool) string {
 
 // AuditEntry is a whole record of the audit trail. Texts are shown without quoting.
 func AuditEntry(o Options, e audit.Entry) []Section {
-	act := Section{Title: "Act", Facts: append([]Fact{{Label: "when", Value: format.Time(e.At, o.Zone)}},
+	act := Section{Title: "Record", Facts: append([]Fact{{Label: "when", Value: format.Time(e.At, o.Zone)}},
 		recorded("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID,
 			"item", e.Item, "name", e.Name)...)}
 	out := []Section{act}
@@ -173,13 +173,16 @@ func AuditEntry(o Options, e audit.Entry) []Section {
 		"log", e.Chain)...)
 	chain = append(append(chain, digest("hash", e.Hash, "none"), digest("previous hash", e.Prev, "none")),
 		recorded("process", e.Boot, "build", e.Build)...)
-	return append(out, Section{Title: "Before and after", Facts: []Fact{digest("content shown", e.Before, "not recorded"),
-		digest("content after", e.After, "not recorded"), digest("act", e.Act, "no act")}},
+	return append(out, Section{Title: "Before and after", Facts: []Fact{digest("content before", e.Before, "not recorded"),
+		digest("content after", e.After, "not recorded"), digest("write", e.Act, "no write")}},
 		Section{Title: "Chain", Facts: chain})
 }
 
 func auditResult(e audit.Entry) Section {
 	facts := recorded("outcome", string(e.Outcome))
+	if mark, known := outcomes[e.Outcome]; known {
+		facts[0].Value = mark.Word
+	}
 	if e.Status > 0 {
 		facts = append(facts, Fact{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
 	}

@@ -85,7 +85,7 @@ func delivered(o Options, s receiver.Stored) []Fact {
 		times = format.Count(s.Deliveries) + " times with the same body, last " + format.Time(s.LastAt, o.Zone)
 	}
 	out = append(out, Fact{Label: "received", Value: o.moment(s.ReceivedAt)}, Fact{Label: "from",
-		Value: safe(string(s.Source), 100)}, Fact{Label: "came", Value: times, Long: true},
+		Value: safe(string(s.Source), 100)}, Fact{Label: "arrived", Value: times, Long: true},
 		Fact{Label: "status", Value: safe(string(s.Status), 40)},
 		Fact{Label: "verified by", Value: safe(s.Verdict.Verifier, 40)},
 		Fact{Label: "authentic", Value: format.YesNo(s.Verdict.Authenticated)},

@@ -28,31 +28,46 @@ func shortType(t hook.Type) string {
 // EventColumns are the columns of a list of events; codes are what is known of their numbers. They are built once for
 // many rows.
 func EventColumns(codes hook.Meanings) []Column[Event] {
-	received := timeColumn("received", field.Column{Min: 16, HidePriority: 4}, exactSeconds, func(e Event) time.Time {
+	received := timeColumn("received", field.Column{Min: 16, HidePriority: 6}, exactSeconds, func(e Event) time.Time {
 		return e.ReceivedAt
 	})
-	typed := textColumn("type", field.Column{Min: 9, Max: 12, Flex: 1, HidePriority: 2}, func(e Event) string {
+	typed := textColumn("type", field.Column{Min: 9, Max: 12, Flex: 1, HidePriority: 3}, func(e Event) string {
 		return shortType(e.Type)
 	})
 	typed.Exact = func(e Event) string { return e.Type.String() }
-	out := []Column[Event]{received, typed,
-		column("object", field.Column{Min: 11, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 1},
-			func(_ Options, e Event) Cell { return Cell{Text: e.ObjectID.Line(128), Tone: Dim} }),
+	amount := column("amount", field.Column{Min: 14, HidePriority: 5}, func(_ Options, e Event) Cell {
+		return Cell{Text: eventAmount(e)}
+	})
+	amount.Align = Decimal
+	age := rightColumn("age", field.Column{Min: 5, HidePriority: 4}, func(o Options, e Event) Cell {
+		text, next := format.Age(e.ReceivedAt, o.Now)
+		return Cell{Text: text, Tone: Dim, Until: next}
+	})
+	return []Column[Event]{received, typed,
 		column("change", field.Column{Min: 14, Flex: 3}, func(_ Options, e Event) Cell { return EventChange(e, codes) }),
-		column("age", field.Column{Min: 5, HidePriority: 3}, func(o Options, e Event) Cell {
-			age, next := format.Age(e.ReceivedAt, o.Now)
-			return Cell{Text: age, Tone: Dim, Until: next}
-		}),
-		column("trust", field.Column{Min: 13}, func(o Options, e Event) Cell {
+		amount, age,
+		column("trust", field.Column{Min: 13, HidePriority: 2}, func(o Options, e Event) Cell {
 			if e.Retry.Waiting() {
 				return Mark{Look{SignWarn, Warn}, "not merged"}.Cell(o)
 			}
 			trust, _ := Trust(e.Stored)
 			return trust.Cell(o)
 		}),
+		column("object", field.Column{Min: 13, Max: 36, ID: true, HidePriority: 1},
+			func(_ Options, e Event) Cell { return Cell{Text: e.ObjectID.Line(128), Tone: Dim} }),
 	}
-	out[4].Align = Right
-	return out
+}
+
+// eventAmount is what the operation of an event pays, or the balance of an account; "" if the event has neither.
+func eventAmount(e Event) string {
+	sum := e.Said.SourceAmount.Sum
+	if e.Said.Object == hook.ObjectAccount {
+		sum = e.Said.CurrentBalanceAmount.Sum
+	}
+	if !e.Good || sum.Empty() {
+		return ""
+	}
+	return format.Money(sum)
 }
 
 // EventListed are the columns of a list of events as commands print it; whose is the context that they are of.

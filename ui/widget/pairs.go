@@ -115,6 +115,9 @@ func (c cursor) column(list []Pair, w int) (out []string, line int) {
 // pair draws one pair, all of its lines in the look of the cursor when that is on it.
 func (c cursor) pair(p Pair, label, w int) []string {
 	style, on := c.th.Tone, c.on(p.Link)
+	if wide := draw.Width(p.Label); wide > label && draw.Width(c.sign(on))+wide+2+draw.Width(p.Value) <= w {
+		label = wide // nothing is cut beside empty space
+	}
 	if on {
 		style = c.th.Selected
 	}

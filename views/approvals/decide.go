@@ -19,7 +19,7 @@ import (
 func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
-		Ask:   "Let " + line(r.Requester.Name, 40) + " do this: " + present.RequestTitle(r.Act) + "?",
+		Ask:   "Approve the request of " + line(r.Requester.Name, 40) + ": " + present.RequestTitle(r.Act) + "?",
 		Facts: s.env.Pairs(present.Decision(s.env.Present(), r, ""), nil), Risk: act.Consequence(r.Act.Kind),
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
 }
@@ -34,7 +34,7 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
 			return ui.Asking(act.ApprovalDeny, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
-					Ask:   "Deny " + line(r.Requester.Name, 40) + " this: " + present.RequestTitle(r.Act) + "?",
+					Ask:   "Deny the request of " + line(r.Requester.Name, 40) + ": " + present.RequestTitle(r.Act) + "?",
 					Facts: s.env.Pairs(present.Decision(s.env.Present(), r, reason), nil), Yes: s.decide(r, approval.Denied, reason),
 					No: s.unasked}),
 				nil

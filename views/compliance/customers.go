@@ -45,7 +45,7 @@ func NewCustomers(env *ui.Env, caller endpoint.Caller,
 	s := &Customers{env: env, unfinished: unfinished, reads: env.Requests()}
 	s.List = recordlist.NewListIn(env, s, recordlist.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
 		One: "customer", Many: "customers", Class: "customer",
-		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "cuid", "updated"}, Added: s.added,
+		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "updated", "cuid"}, Added: s.added,
 		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }),
 		Example:  "acme status:VERIFY,MODERATION type:corporate begun:yes",
 		ID:       identifier, CUID: identifier, Raw: func(c api.Customer) json.RawMessage { return c.Raw },

@@ -42,8 +42,9 @@ func fields() []filter.Field[audit.Entry] {
 			Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
 			Flag:   func(e entry, v string) bool { return string(e.Phase) == v }},
 		{Name: "outcome", Kind: filter.Flag, Help: "the write's outcome", Example: "outcome:denied",
-			Values: words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown, audit.ResultNotSeen),
-			Flag:   func(e entry, v string) bool { return string(e.Outcome) == v }},
+			Values: append(words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown,
+				audit.ResultNotSeen), shownOK, shownDenied),
+			Flag: hasOutcome},
 		{Name: "is", Kind: filter.Flag, Help: "the outcome of a write, a refusal, or a sign that the trail is not " +
 			"complete", Example: "is:write,refusal",
 			Values: []string{"write", "refusal", "trouble"}, Flag: is},
@@ -53,6 +54,22 @@ func fields() []filter.Field[audit.Entry] {
 			Strings: one(func(e entry) string { return e.Via })},
 		{Kind: filter.Free, Help: "contained in any text of the record", Example: `"free text"`, Strings: texts},
 	}
+}
+
+// The words of outcomes that lists show in other words.
+const (
+	shownOK     = "done"
+	shownDenied = "refused"
+)
+
+func hasOutcome(e audit.Entry, word string) bool {
+	switch word {
+	case shownOK:
+		return e.Outcome == audit.ResultOK
+	case shownDenied:
+		return e.Outcome == audit.ResultDenied
+	}
+	return string(e.Outcome) == word
 }
 
 // Main is the initial filter of the Audit screen.
