@@ -202,6 +202,8 @@ func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
 		return "", false
 	case f.Total < 0:
 		return fmt.Sprintf("sync: %d read so far", f.Rows), true
+	case !p.Last.Started.IsZero() && f.Rows > f.Total: // newer ones are known from webhooks
+		return fmt.Sprintf("%d known, still reading", f.Rows), true
 	case !p.Last.Started.IsZero():
 		return fmt.Sprintf("%d of %d known, still reading", f.Rows, f.Total), true
 	}

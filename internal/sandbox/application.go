@@ -111,7 +111,7 @@ func checkApplication(body []byte, kind string) error {
 	var in applicationIn
 	switch err := json.Unmarshal(body, &in); {
 	case err != nil:
-		return refuse(http.StatusBadRequest, "The application has not the expected shape")
+		return refuse(http.StatusBadRequest, "The application does not have the expected shape")
 	case in.Application == nil:
 		return refuse(http.StatusBadRequest, "application is required")
 	case kind == "INDIVIDUAL" && (in.Application.FirstName == "" || in.Application.LastName == ""):

@@ -126,7 +126,7 @@ func (r *Receiver) stored(results []Result) {
 // Send stores a body without the network. Its source is manual, and it is unverified.
 func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
 	if len(body) == 0 || len(body) > MaxBody {
-		return Result{}, fmt.Errorf("webhooks: the body has %d bytes; 1 to %d are taken", len(body), MaxBody)
+		return Result{}, fmt.Errorf("webhooks: the body has %d bytes; 1 to %d are accepted", len(body), MaxBody)
 	}
 	bodies, err := hook.Parts(body, "", "", MaxUnpacked)
 	if err != nil {

@@ -60,8 +60,8 @@ func documentTable(o present.Options, docs []api.Document) *table {
 func documentRemoveCommand(r *root) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{Long: "Removes a document from an operation. This removes the link only; document restore " +
-		"puts it\n" +
-		"back. opdeck never sends a locked document. --force lifts opdeck's own guard for operations\n" +
+		"attaches\n" +
+		"it again. opdeck never sends a locked document. --force lifts opdeck's own guard for operations\n" +
 		"that have ended; the service may still refuse."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
 		return onDocument(args, args[1], func(ctx context.Context) error {

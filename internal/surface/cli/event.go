@@ -240,7 +240,7 @@ func eventSendCommand(r *root) *cobra.Command {
 		"opdeck always\n" +
 		"marks it as manual and unverified. It quarantines a body that it cannot use."},
 		func(ctx context.Context, a *app.App, args []string, out one[sentJSON]) error {
-			body, err := r.read(args[0], receiver.MaxBody, "The body is larger than the receiver takes; nothing was stored.")
+			body, err := r.read(args[0], receiver.MaxBody, "The body is larger than the receiver accepts; nothing was stored.")
 			if err != nil {
 				return err
 			}

@@ -213,8 +213,8 @@ func (r *root) command() *cobra.Command {
 	f.BoolVar(&r.plain, "plain", false, "plain mode: menus and sentences, no drawing")
 	f.BoolVar(&r.still, "still", false, "the built-in service does not change by itself; its data has fixed dates")
 	f.StringVar(&r.logFile, "log-file", "", "append a log to this file")
-	f.BoolVar(&r.why, "why", false, "print what the conclusions rest on, on standard error: which read showed what, and "+
-		"when")
+	f.BoolVar(&r.why, "why", false, "print the evidence for the conclusions on standard error: which read showed what, "+
+		"and when")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for errors before the flags are parsed
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })

@@ -243,7 +243,7 @@ func readBody(w http.ResponseWriter, r *http.Request, call lending.Call) ([]byte
 	most := call.Lent.MaxBody
 	if r.ContentLength > most {
 		w.Header().Set("Connection", "close")
-		e := api.Refusal(call.Op(), api.RuleFile, "The body is larger than this call takes (%d bytes).", most)
+		e := api.Refusal(call.Op(), api.RuleFile, "The body is larger than this call accepts (%d bytes).", most)
 		e.Unsent = true
 		return nil, &lending.Refusal{Status: http.StatusRequestEntityTooLarge, Err: e}
 	}
