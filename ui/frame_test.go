@@ -221,6 +221,17 @@ func found(w *world, incident string) ui.VerdictFacts {
 	return ui.VerdictFacts{Verdict: verdict.Conclude(verdicttest.Incidents()[incident].Facts), Read: w.clock.Now()}
 }
 
+// TestAFindingIsShownOnce: its notice is not above the screen that prints it, also if that was opened after it.
+func TestAFindingIsShownOnce(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), found(w, "43 no webhooks"))
+	r.Has("No webhook has arrived since")
+	r.Send(uitest.Key("7"))
+	r.HasNot("No webhook has arrived since")
+	r.Send(uitest.Key("1"))
+	r.Has("No webhook has arrived since")
+}
+
 func TestHeaderShowsTrouble(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"},

@@ -42,6 +42,19 @@ func TestASmallWindowShowsTheRefusal(t *testing.T) {
 	}
 }
 
+// TestACutTextSaysSo: a text above the fields that has no room ends with a sign, and one that has room does not.
+func TestACutTextSaysSo(t *testing.T) {
+	s := drawn()
+	f := NewForm(&Env{Theme: s.th, Keys: s.keys}, Ask{Title: "Share", Fields: []widget.Field{{Label: "Token"}},
+		Intro: []string{strings.Repeat("A token works once. ", 20)}})
+	for h, cut := range map[int]bool{smallest: true, 24: false} {
+		f.Update(formSize(40, h))
+		if strings.Contains(f.View(), "…") != cut || !strings.Contains(f.View(), "Token") {
+			t.Errorf("in %d lines:\n%s", h, f.View())
+		}
+	}
+}
+
 // TestTheRiskIsReadFirst: what has to be scrolled is behind the risk of a question.
 func TestTheRiskIsReadFirst(t *testing.T) {
 	s := drawn()

@@ -143,7 +143,7 @@ var tasks = []task{
 		h.press("6").matches(`revoked  at \d\d:\d\d`)
 	}},
 	{user: "on call", want: "are we throttled, when does the next call go", before: "1", do: func(h *hands) {
-		h.press("5").shows("billing", "room")
+		h.press("5").shows("billing", "left")
 	}},
 	{user: "on call", want: "the cause by command (`opdeck session status`)", before: "1 command; the cause was missing", held: "`session.txtar`"},
 	{user: "on call", want: "`--check`, `doctor`, `limits`", before: "1 command each", held: "`session.txtar`, `limits.txtar`"},

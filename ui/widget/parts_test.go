@@ -121,6 +121,18 @@ func TestFormChecksItsFields(t *testing.T) {
 	}
 }
 
+// TestALabelIsWholeWhereItsRowHasRoom: a wide value elsewhere does not cut it.
+func TestALabelIsWholeWhereItsRowHasRoom(t *testing.T) {
+	const id, label = "5b55db86-17e5-4612-81f9-29d3bd5082a1", "destination beneficiary"
+	text := strings.Join(Pairs(plainTheme, []Pair{{Label: "opid", Value: id}, {Label: label, Value: "U6OFFp"},
+		{Label: label, Value: id}}, 58), "\n")
+	for _, want := range []string{id, label + "  U6OFFp", "destination benefic…  " + id} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
 func TestPairs(t *testing.T) {
 	list := []Pair{{Value: "Source"}, {Label: "account", Value: "••••3000"}, {Label: "customer", Value: "株式会社 ACME"}, {},
 		{Value: "Destination"}, {Label: "bank", Value: strings.Repeat("long ", 30), Long: true}, {Label: "comment", Value: strings.Repeat("cut ", 40)}}

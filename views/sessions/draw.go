@@ -117,7 +117,8 @@ func (s *Screen) lives() []string {
 
 func (s *Screen) facts() []widget.Pair {
 	state := present.Fact{Label: "state", Value: present.SessionState(s.st)}
-	pair := present.Section{Title: "Tokens", Facts: append([]present.Fact{state}, present.SessionPair(s.present(), s.st)...)}
+	pair := present.Section{Title: "Tokens",
+		Facts: append([]present.Fact{state}, present.SessionPair(s.present(), s.st)...)}
 	if s.W < roomy { // one column: the history is not pushed off the screen
 		pair.Facts = append(pair.Facts, present.SessionCountsLine(s.st.Counts))
 		return s.env.Headed([]present.Section{pair})

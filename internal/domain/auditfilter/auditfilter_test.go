@@ -33,7 +33,7 @@ func TestRecords(t *testing.T) {
 		"": "1234", "person:ana": "12", "who:Ana": "3", "person:ana,bob": "124", "-person:ana": "34",
 		"event:document.*": "12", "event:Document.r": "1", "event:d": "124",
 		"id:op-1": "12", "id:doc-9": "1", "id:op": "", "id:cu-1": "", "object:operation": "12", "phase:outcome": "23",
-		"outcome:denied": "2", "outcome:ok,denied": "23",
+		"outcome:denied": "2", "outcome:ok,denied": "23", "outcome:done": "3", "outcome:refused": "2",
 		"at<150m": "12", "since:150m": "12", "at>3h": "4", "at>2026-03-01": "1234", "at:2026-03-01": "",
 		"at>=2026-03-02T09:30Z": "12", "via:SSH": "4",
 		"is:write": "23", "is:refusal": "24", "is:trouble": "", "is:write,refusal -person:bob": "23", auditfilter.Main: "234",
