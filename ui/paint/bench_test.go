@@ -64,7 +64,7 @@ type benchFrame struct {
 var benchFrames = []benchFrame{
 	{"down", list{cur: 10}, func(l *list, i int) { l.cur = 10 + i%2 }, 350},
 	{"scroll", list{cur: 37}, func(l *list, i int) { l.top, l.cur = i%1000, 37+i%1000 }, 400},
-	{"page", list{}, func(l *list, i int) { l.top, l.cur = i%100*38, i%100*38 }, 5000},
+	{"page", list{}, func(l *list, i int) { l.top, l.cur = i%100*38, i%100*38 }, 4095},
 	{"same", list{}, func(*list, int) {}, 0},
 	{"resize", list{}, nil, 6000},
 }

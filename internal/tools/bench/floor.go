@@ -17,10 +17,10 @@ import (
 const floorVar = "OPDECK_BENCH_FLOOR"
 
 // floorRow is the number of bytes that the console writes for a cursor movement.
-const floorRow = 347
+const floorRow = 327
 
 // floorPage is the number of bytes that it writes for a page.
-const floorPage = 4258
+const floorPage = 3486
 
 // floorKeys answers every key at once with as many bytes as the console would: a
 // read, one hand-over between goroutines, a write. What it costs is the machine's,

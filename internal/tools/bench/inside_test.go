@@ -22,19 +22,23 @@ func (w wire) Write(b []byte) (int, error) {
 }
 
 // inside runs the console in this process, so that it can be profiled, and
-// returns a function that presses a key and waits for its frame.
+// returns a function that presses a key and waits for its frame; the key "" waits until nothing more is written.
+// OPDECK_BENCH_DIR keeps its state; OPDECK_BENCH_CONFIG is the config of another service.
 func inside(b *testing.B, rows int) (press func(string)) {
 	b.Helper()
 	dir := os.Getenv("OPDECK_BENCH_DIR")
 	if dir == "" {
 		dir = b.TempDir()
 	}
-	w, err := newWorld(b.Context(), "", dir, rows)
-	if err != nil {
-		b.Fatal(err)
+	where := app.Options{ConfigFlag: os.Getenv("OPDECK_BENCH_CONFIG"), StateFlag: dir, Getenv: os.Getenv}
+	if where.ConfigFlag == "" {
+		w, err := newWorld(b.Context(), "", dir, rows)
+		if err != nil {
+			b.Fatal(err)
+		}
+		where = app.Options{ConfigFlag: w.config(), StateFlag: w.state(), Getenv: func(string) string { return "" }}
 	}
-	a, err := app.Open(b.Context(), app.Options{ConfigFlag: w.config(), StateFlag: w.state(),
-		Getenv: func(string) string { return "" }})
+	a, err := app.Open(b.Context(), where)
 	if err != nil {
 		b.Fatal(err)
 	}
