@@ -73,8 +73,8 @@ func (t *tableColumns) wanted(i int, rows []Row) bool {
 	return want != was
 }
 
-// appendNumber appends a number, placed by the points of its column or at its right edge. One that does not fit must not
-// move the others.
+// appendNumber appends a number, placed by the points of its column or at its right edge. One that does not fit
+// does not move the others.
 func (t *Table) appendNumber(b []byte, s string, c shownColumn) []byte {
 	switch {
 	case len(s) > c.width && draw.Width(s) > c.width:
