@@ -37,7 +37,7 @@ func TestCallDuringTheRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		key := limit.Key{BaseURL: key1.BaseURL, Account: key1.Account}
+		key := limit.Key(key1)
 		clock.by = func() {
 			shift.Add(time.Second) // while the read waits
 			g, err := s.Take(t.Context(), key, limit.Request{Class: limit.Billing, Rule: apiRule, Ticket: "a", MaxWait: time.Minute})
