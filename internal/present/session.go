@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	use := []Fact{{Label: "processes", Value: s.InstancesText()}}
 	if l := s.Last; l != nil {
 		use = append(use, Fact{Label: "last", Value: fmt.Sprintf("%s at %s: %s, %s", safe(string(l.Kind), 40), o.clock(l.At),
-			outcomeWord(l.Outcome), format.Duration(l.Took))})
+			wordOf(outcomeWords, l.Outcome), format.Duration(l.Took))})
 	}
 	for _, b := range s.Blocks {
 		use = append(use, Fact{Label: "refused", Value: safe(b.Why(), 600), Long: true})
@@ -242,7 +243,8 @@ var SessionEventColumns = []Column[session.Event]{
 
 // sessionEvent is what happened to the session.
 func sessionEvent(e session.Event) Mark {
-	out := Mark{Look{SignInfo, Plain}, strings.TrimSpace(eventWord(e.Kind) + " " + outcomeWord(e.Outcome))}
+	out := Mark{Look{SignInfo, Plain},
+		strings.TrimSpace(wordOf(eventWords, e.Kind) + " " + wordOf(outcomeWords, e.Outcome))}
 	switch {
 	case e.Outcome == session.OK:
 		out.Look = Look{SignGood, Good}
@@ -255,48 +257,20 @@ func sessionEvent(e session.Event) Mark {
 	return out
 }
 
-// eventWord is what happened, in the words of the screens.
-func eventWord(k session.EventKind) string {
-	switch k {
-	case session.EventUnauthorized:
-		return "call refused"
-	case session.EventPremature:
-		return "revoked"
-	case session.EventTakeover:
-		return "taken over"
-	case session.EventRoute:
-		return "not authorised"
-	case session.EventBlocked:
-		return "logins stopped"
-	case session.EventRollback:
-		return "older store"
-	case session.EventClock:
-		return "clock changed"
-	case session.EventFenced:
-		return "arrived too late"
-	}
-	return safe(string(k), 120)
-}
+// eventWords are what happened, in the words of the screens, where the store has another one.
+var eventWords = map[session.EventKind]string{session.EventUnauthorized: "call refused",
+	session.EventPremature: "revoked", session.EventTakeover: "taken over", session.EventRoute: "not authorised",
+	session.EventBlocked: "logins stopped", session.EventRollback: "older store", session.EventClock: "clock changed",
+	session.EventFenced: "arrived too late"}
 
-// outcomeWord is how a login or refresh ended, behind its name.
-func outcomeWord(o session.Outcome) string {
-	switch o {
-	case session.NotSent:
-		return "not sent"
-	case session.Unknown:
-		return "unanswered"
-	case session.Unreadable:
-		return "not readable"
-	case session.TwoFactor:
-		return "needs a code"
-	case session.Fenced:
-		return "too late"
-	case session.NoSlot:
-		return "without budget"
-	case session.Aborted:
-		return "stopped"
-	}
-	return safe(string(o), 120)
+// outcomeWords are how a login or refresh ended, behind its name.
+var outcomeWords = map[session.Outcome]string{session.NotSent: "not sent", session.Unknown: "unanswered",
+	session.Unreadable: "not readable", session.TwoFactor: "needs a code", session.Fenced: "too late",
+	session.NoSlot: "without budget", session.Aborted: "stopped"}
+
+// wordOf is the word of a code of the store, which is its own if there is no other.
+func wordOf[T ~string](words map[T]string, code T) string {
+	return cmp.Or(words[code], safe(string(code), 120))
 }
 
 // sessionEventWhy is why it happened, how long it took, and to which process.
