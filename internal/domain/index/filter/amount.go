@@ -13,7 +13,7 @@ var (
 	swiss    = regexp.MustCompile(`^[1-9]\d{0,2}(['’]\d{3})+([.,]\d{1,2})?$`) // 1'682.00
 	comma    = regexp.MustCompile(`^\d+,\d+$`)                                // 1682,5; 1,68
 	decimal  = regexp.MustCompile(`^\d+(\.\d+)?$`)
-	leading  = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(,\d{3})*(,\d{0,2}|\.\d*)?$`) // 99,999, before the sign of a cut
+	leading  = regexp.MustCompile(`^[+-]?([1-9]\d{0,2}(,\d{3})*(,\d{0,2}|\.\d*)?|0(\.\d*)?)$`) // 99,999, before a cut
 )
 
 // readAmount converts an amount as people write it to digits with a point. 1,682 is grouped, as lists draw it; a
@@ -59,15 +59,27 @@ func cutAmount(s string) (out []Value) {
 		return nil
 	}
 	whole, frac, point := strings.Cut(strings.NewReplacer(",", "", "+", "").Replace(s), ".")
-	if point {
-		key, _ := decimalKey(whole + "." + frac + "0")
-		return []Value{keysFrom(key, 0)}
+	if point || strings.TrimPrefix(whole, "-") == "0" {
+		return []Value{decimalsFrom(whole, frac)}
 	}
 	for n := range cutDigits {
 		key, _ := decimalKey(whole + strings.Repeat("0", n))
 		out = append(out, keysFrom(key, n))
 	}
 	return out
+}
+
+// decimalsFrom is the range of the amounts whose decimals begin like frac, the one that ends there included: keys have
+// no needless zeros.
+func decimalsFrom(whole, frac string) Value {
+	key, _ := decimalKey(whole + "." + frac + "1")
+	key = strings.TrimSuffix(key, "~")
+	exact := key[:len(key)-1]
+	least, most := exact[:len(exact)-len(frac)+len(strings.TrimRight(frac, "0"))], exact
+	if strings.HasPrefix(whole, "-") {
+		least, most = most, least
+	}
+	return Value{Range: true, lo: point{set: true, key: least}, hi: point{set: true, key: most + "~~"}}
 }
 
 // keysFrom is the range of keys that begin like key without its last digits.

@@ -129,7 +129,7 @@ func (l *Leaf) write(b *strings.Builder, _ level) {
 		}
 		text := v.Text
 		if v.tail != "" {
-			text += cutMark + v.tail
+			text += Cut + v.tail
 		}
 		b.WriteString(quote(text, l.Kind))
 		if v.Range {

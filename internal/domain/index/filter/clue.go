@@ -1,6 +1,9 @@
 package filter
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Clue is what one term looks for, to search for something near it.
 type Clue struct {
@@ -14,6 +17,9 @@ type Clue struct {
 func (e Expr[T]) Clue(n Node, now time.Time) (c Clue, ok bool) {
 	if w, is := n.(Word); is {
 		walkLeaves(w.Means, func(l *Leaf) { c.add(l, now) })
+		if text := strings.ReplaceAll(w.Text, "...", Cut); strings.Contains(text, Cut) {
+			c.Text = text
+		}
 		return c, true
 	}
 	l, is := n.(*Leaf)
@@ -37,11 +43,26 @@ func (c *Clue) add(l *Leaf, now time.Time) {
 		if c.From, c.To = time.UnixMicro(b.Lo), time.UnixMicro(b.Hi); !b.HasHi {
 			c.To = c.From
 		}
-	case Free, Text, Code, Ident:
+	case Ident:
+		if c.Text = v.Text; v.tail != "" {
+			c.Text += Cut + v.tail
+		}
+	case Free, Text, Code:
 		c.Text = v.Text
 	}
 }
 
 func walkLeaves(n Node, f func(*Leaf)) {
 	rebuild(n, func(l *Leaf) Node { f(l); return l })
+}
+
+// Texts returns the texts of a record that words of a field are searched in, "" for those without a field; nil if the
+// field has none.
+func (e Expr[T]) Texts(field string) func(T) []string {
+	for _, f := range e.table.fields {
+		if f.Name == field && (f.Kind == Text || f.Kind == Free) {
+			return f.Strings
+		}
+	}
+	return nil
 }

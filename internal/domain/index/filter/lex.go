@@ -108,7 +108,7 @@ func (l *lexer) next() error {
 	switch c := l.in[at]; c {
 	case '(':
 		l.pos++
-		if rest := l.in[l.pos:]; strings.Contains(rest, cutMark) && !strings.Contains(rest, ")") {
+		if rest := l.in[l.pos:]; strings.Contains(rest, Cut) && !strings.Contains(rest, ")") {
 			return nil // a list cut the text before its closing bracket
 		}
 		l.add(token{kind: tOpen, pos: at})
@@ -137,7 +137,7 @@ func (l *lexer) next() error {
 			l.add(token{kind: tWord, text: s, quoted: true, pos: at})
 			return nil
 		}
-		if first, _, _ := strings.Cut(l.in[at:], " "); !strings.HasSuffix(first, cutMark) {
+		if first, _, _ := strings.Cut(l.in[at:], " "); !strings.HasSuffix(first, Cut) {
 			return err
 		} // else a list cut the text before its closing quote
 	}
@@ -202,7 +202,7 @@ func signed(s string) bool {
 	if !ok {
 		return false
 	}
-	if cut, was := strings.CutSuffix(number, cutMark); was {
+	if cut, was := strings.CutSuffix(number, Cut); was {
 		return leading.MatchString(cut)
 	}
 	digits, ok := readAmount(number)

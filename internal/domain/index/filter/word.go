@@ -116,12 +116,12 @@ func (e Expr[T]) IDs() int {
 	return n
 }
 
-// cutMark is how lists end a text that they cut.
-const cutMark = "…"
+// Cut is where lists cut a text.
+const Cut = "…"
 
 // identValue is an identifier, its beginning, or its two ends as lists draw them.
 func identValue(text string) Value {
-	head, tail, _ := strings.Cut(strings.ReplaceAll(text, "...", cutMark), cutMark)
+	head, tail, _ := strings.Cut(strings.ReplaceAll(text, "...", Cut), Cut)
 	return Value{Text: head, tail: tail}
 }
 
@@ -143,8 +143,8 @@ func always[T any](Field[T]) bool { return true }
 // word is the node of one word, or of the words of one time.
 func (t *Table[T]) word(text string, at *spoken) Node {
 	w := Word{Text: text}
-	core := strings.TrimRight(strings.ReplaceAll(text, "...", cutMark), ",;")
-	head, tail, wasCut := strings.Cut(core, cutMark)
+	core := strings.TrimRight(strings.ReplaceAll(text, "...", Cut), ",;")
+	head, tail, wasCut := strings.Cut(core, Cut)
 	var means Or
 	add := func(read string, more Or) {
 		if means = append(means, more...); read != "" && len(more) > 0 && w.read == "" {

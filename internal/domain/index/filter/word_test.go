@@ -144,3 +144,31 @@ func TestACutBracketIsText(t *testing.T) {
 		}
 	}
 }
+
+// TestACutAmount: an amount that a list cut matches what it may have been, and no neighbour.
+func TestACutAmount(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"0.123…": {"0.123 0.1231 0.123999", "0.122 0.124 1.123"}, "0.0000…": {"0.00001 0.000000001", "0.0001 0.5 -0.00001"}, "-0.12…": {"-0.12 -0.125", "-0.13 0.12 -0.119"},
+		"1,682.0…": {"1682 1682.009 1682.05", "1682.1 1681.99"}, "1,682.00…": {"1682.009 1682", "1682.01"}, "1,682.…": {"1682 1682.99", "1683"},
+		"-1,682.0…": {"-1682 -1682.01", "-1682.1 1682 -1683"}, "1,6…": {"1600 1699.99 16000", "1700 1599"},
+	} {
+		e, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, list := range want {
+			for _, n := range strings.Fields(list) {
+				digits, negative := strings.CutPrefix(n, "-")
+				units, nanos, _ := strings.Cut(digits, ".")
+				nanos += strings.Repeat("0", 9-len(nanos))
+				if negative {
+					units, nanos = "-"+units, "-"+nanos
+				}
+				o := api.Operation{SourceAmount: money(units, nanos)}
+				if e.Match(o, now) != (i == 0) {
+					t.Errorf("%s matches %s: %v", in, n, i > 0)
+				}
+			}
+		}
+	}
+}
