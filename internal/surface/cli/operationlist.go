@@ -48,8 +48,8 @@ func (c *choice) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// parse parses filter and order; flags override the view's.
-func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
+// parse parses filter and order; flags override the view's. Days without a field have the zone of the printed times.
+func (c *choice) parse(r *root, a *app.App) (filter.OperationExpr, index.Sort, error) {
 	if c.view != "" {
 		v, ok := viewOf(a, c.view)
 		if !ok {
@@ -70,7 +70,7 @@ func (c *choice) parse(a *app.App) (filter.OperationExpr, index.Sort, error) {
 	if err != nil {
 		return f, s, usage("--sort: %s; use one of %s", err, strings.Join(index.SortFields, ", "))
 	}
-	return f, s, nil
+	return f.In(r.zone), s, nil
 }
 
 // viewOf is a view of the config, or a stock view.
@@ -110,7 +110,7 @@ func operationListCommand(r *root) *cobra.Command {
 		case c.live && c.cached:
 			return usage("--live and --cached cannot be combined")
 		}
-		f, s, err := c.parse(a)
+		f, s, err := c.parse(r, a)
 		if err != nil {
 			return err
 		}
@@ -309,7 +309,7 @@ func sayNoted(r *root, ctx context.Context, a *app.App, f filter.OperationExpr, 
 
 // sayNearest says what would match in the place of a filter that matches nothing.
 func sayNearest(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) {
-	text, ok, err := a.Index.Nearest(ctx, f, time.UTC, a.Now())
+	text, ok, err := a.Index.Nearest(ctx, f, cmp.Or(r.zone, time.UTC), a.Now())
 	switch {
 	case err != nil || !ok: // the empty list is the answer
 	case text == "":
@@ -372,7 +372,7 @@ func operationExportCommand(r *root) *cobra.Command {
 			if as != index.CSV && as != index.JSONL {
 				return usage("operation export needs -o csv or -o jsonl")
 			}
-			f, s, err := c.parse(a)
+			f, s, err := c.parse(r, a)
 			if err != nil {
 				return err
 			}

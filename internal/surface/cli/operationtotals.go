@@ -45,7 +45,7 @@ func operationTotalsCommand(r *root) *cobra.Command {
 		if index.CheckBy(groupings) != nil {
 			return usage("--by takes one or two different ones of %s", strings.Join(byNames(), ", "))
 		}
-		f, _, err := c.parse(a)
+		f, _, err := c.parse(r, a)
 		if err != nil {
 			return err
 		}
