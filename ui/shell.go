@@ -23,8 +23,9 @@ type Options struct {
 	About   About
 	Theme   *theme.Theme // nil: dark, for standard output
 	Make    Factory
-	Start   Place     // the root screen; KindOperations when empty
-	Feeds   []tea.Cmd // each waits for one message and returns it as Fed
+	Start   Place             // the root screen; KindOperations when empty
+	Feeds   []tea.Cmd         // each waits for one message and returns it as Fed
+	Keys    map[string]string // other presses by the names of keys, without conflicts; see keymap.Remap
 	// May returns why the person's role may not press a key, "" if it may. nil: all keys are allowed.
 	May func(k keymap.Key) (why string)
 	// OnBarred is called after the person pressed a key whose act read-only mode or the role forbids;
@@ -131,6 +132,7 @@ func New(o Options) *Shell {
 		opt: o, th: o.Theme, keys: keymap.New(), now: o.Now,
 		shown: &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview, readVerdict: o.Verdict},
 	})
+	s.keys.Remap(o.Keys)
 	s.lock.lastKey = s.now()
 	if s.concluded = evidence.Of(o.Context); s.concluded == nil {
 		s.concluded = &evidence.Book{}

@@ -14,46 +14,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// contexts lists what is live together on each screen.
-func contexts(m *Map) map[string][]Key {
-	screen := func(groups ...any) []Key { return Join(append([]any{m.Global, m.Nav}, groups...)...) }
-	return map[string][]Key{
-		"operations": screen(m.List, m.Item, m.Operations, m.Related),
-		"totals":     append(screen(m.Totals), m.List.Open, m.Operations.Totals, m.Operations.Export),
-		"columns":    Join(m.Columns, m.Nav),
-		"operation":  append(screen(m.Item, m.Operation, m.Related), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"documents":  append(screen(m.Item, m.Documents, m.Related), m.List.Open, m.List.Filter, m.List.Sort),
-		"files": append(screen(m.Item, m.Files), m.List.Open, m.Documents.Open, m.Documents.Save, m.List.Filter,
-			m.List.Sort, m.Related.Customer),
-		"content": append(screen(m.Item), m.Documents.Open, m.Documents.Save, m.Viewer.Search, m.Viewer.Next,
-			m.Viewer.Prev),
-		"compliance":   append(screen(m.Item, m.Compliance), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"customers":    append(screen(m.List, m.Item), m.Compliance.Operations),
-		"directory":    append(screen(m.List, m.Item), m.Related.Customer),
-		"record":       append(screen(m.Item), m.Related.Customer, m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"session":      append(screen(m.Item, m.Session), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"events":       screen(m.List, m.Item, m.Events),
-		"audit":        screen(m.List, m.Item, m.Audit),
-		"settings":     append(screen(m.Item, m.Hooks), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"approvals":    append(screen(m.Item, m.Approvals), m.List.Open, m.Audit.Approve, m.Audit.Deny),
-		"approval":     append(screen(m.Item), m.Audit.Approve, m.Audit.Deny, m.Viewer.Search, m.Viewer.Next),
-		"hits in it":   append(screen(m.Item), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"history":      append(screen(m.Item), m.List.Open, m.List.Mark),
-		"difference":   append(screen(m.Item), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"limits":       append(screen(m.Tariffs), m.Viewer.Search, m.Viewer.Next, m.Viewer.Prev),
-		"question":     Join(m.Dialog),
-		"form":         Join(m.Form),
-		"viewer":       Join(m.Viewer, m.Nav),
-		"menu":         Join(m.Menu),
-		"explanations": append(Join(m.Nav, three(m.Dialog.Answer, m.Dialog.No, m.Dialog.Close)), m.Item.CopyID),
-	}
-}
-
-// three makes a group of single keys.
-func three(k ...Key) any { return struct{ A, B, C Key }{k[0], k[1], k[2]} }
-
 func TestNoKeyMeansTwoThings(t *testing.T) {
-	for place, keys := range contexts(New()) {
+	for place, keys := range New().Together() {
 		seen := map[string]string{}
 		for _, k := range keys {
 			for _, p := range k.Keys() {

@@ -71,7 +71,20 @@ func markdown() string {
 		{"Raw JSON, help, activity", m.Viewer}, {"Menus and the palette", m.Menu}} {
 		g.write(&b)
 	}
+	writeNames(&b, m)
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// writeNames writes the names by which the config changes keys.
+func writeNames(b *strings.Builder, m *Map) {
+	b.WriteString("**Names in `[keys]`**\n\n")
+	var names []string
+	for _, k := range m.Everything() {
+		if !m.isFixed(k.Name) {
+			names = append(names, "`"+k.Name+"` (`"+k.Help().Key+"`)")
+		}
+	}
+	b.WriteString(strings.Join(names, ", ") + "\n\n")
 }
 
 // write writes the keys of a group as a table.

@@ -42,6 +42,7 @@ func (k *checker) oneOf(v string, words []string, path ...string) {
 func (c *Config) check(file string, src []byte) Mistakes {
 	k := &checker{file: file, src: src}
 	c.checkGeneral(k)
+	c.checkKeys(k)
 	for name, x := range c.Contexts {
 		x.check(k, name)
 		c.checkPlace(k, name, x)

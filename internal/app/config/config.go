@@ -30,6 +30,7 @@ type Config struct {
 	Audit          Audit              `toml:"audit"`
 	UI             UI                 `toml:"ui"`
 	Views          map[string]View    `toml:"views"`
+	Keys           map[string]any     `toml:"keys"` // by the names of docs/keys.md; see Presses
 	Notify         map[string]Notify  `toml:"notify"`
 
 	// Path is the file that was read, "" for none.
@@ -324,6 +325,7 @@ func Default() Config {
 		Store:    Store{URL: "sqlite", Migrate: "command"},
 		Backup:   Backup{Recipients: []string{}, PassphraseEnv: "OPDECK_BACKUP_PASSPHRASE"},
 		Contexts: map[string]Context{},
+		Keys:     map[string]any{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
 		Service: Service{ShareTokenField: "token", ListPageSize: 100, Paging: "auto", PageName: api.PageName,
 			PageSizeName: api.SizeName, StatusWords: map[string]string{}},

@@ -129,6 +129,7 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[limits]\npolicy = \"maybe\"\n", `f:2: limits.policy: must be one of wait, warn`},
 		{"[limits]\nper_minute = { biling = 3 }\n", `limits.per_minute.biling: is not an endpoint class`},
 		{"[limits.per_minute]\nbilling = 0\n", `f:2: limits.per_minute.billing: must be from 1`},
+		{"[keys]\ndocument.remove = 5\n", `f:2: keys.document.remove: must be a key in quotes`},
 		{"[ui]\ntheme = \"pink\"\n", `f:2: ui.theme: must be one of auto`},
 		{"[ui]\ncolumns = [\"id\", \"colour\"]\n", `f:2: ui.columns: there is no column "colour"; use one of created, status`},
 		{"[views.a]\nfilter = \"\"\ncolumns = [\"fee\", \"fee\"]\n",

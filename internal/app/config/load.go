@@ -137,7 +137,7 @@ func Parse(path string, b []byte) (Config, error) {
 	c := Default()
 	if md, err := decodeContexts(b, &c); err != nil {
 		return Config{}, Mistakes{syntax(path, err)}
-	} else if extra := md.Undecoded(); len(extra) > 0 {
+	} else if extra := slices.DeleteFunc(md.Undecoded(), ofKeys); len(extra) > 0 {
 		return Config{}, unknownKeys(path, b, extra)
 	}
 	c.Path = path
@@ -146,6 +146,9 @@ func Parse(path string, b []byte) (Config, error) {
 	}
 	return c, nil
 }
+
+// ofKeys reports whether a key is one of [keys], whose names the console knows.
+func ofKeys(k toml.Key) bool { return len(k) > 1 && k[0] == "keys" }
 
 // decodeContexts decodes into c and starts each context from its defaults; map values would otherwise start from
 // zero.

@@ -20,6 +20,7 @@ import (
 	"opdeck/internal/store/seal"
 	"opdeck/internal/surface/sshserver"
 	"opdeck/internal/system/listen"
+	"opdeck/ui/keymap"
 )
 
 // checkedJSON is a valid config file; an invalid one is an error.
@@ -44,7 +45,8 @@ func configCheckCommand(r *root) *cobra.Command {
 				return err
 			}
 			if err == nil {
-				bad = slices.Concat(checkViews(path, cfg), cfg.LendingMistakes(r.env.Getenv), hostMistakes(cfg))
+				bad = slices.Concat(checkViews(path, cfg), cfg.LendingMistakes(r.env.Getenv), keyMistakes(cfg),
+					hostMistakes(cfg))
 			}
 			if len(bad) > 0 {
 				return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
@@ -55,6 +57,16 @@ func configCheckCommand(r *root) *cobra.Command {
 			}
 			return out.report(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
 		})
+}
+
+// keyMistakes are the keys of [keys] that do not exist, or that mean two things in one place.
+func keyMistakes(c config.Config) (bad config.Mistakes) {
+	wrong := keymap.New().Remap(c.Presses())
+	for _, name := range slices.Sorted(maps.Keys(wrong)) {
+		bad = append(bad, c.KeyMistake(wrong[name], name))
+	}
+	slices.SortStableFunc(bad, func(a, b config.Mistake) int { return a.Line - b.Line })
+	return bad
 }
 
 // hostMistakes are mistakes that only this host can show: files that are missing, keys that are not accepted,

@@ -348,6 +348,9 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 			return err
 		}
 		defer func() { err = r.closed(a.Close(), err) }()
+		if bad := keyMistakes(a.Config); len(bad) > 0 {
+			return bad
+		}
 	}
 	who := r.env.Actor
 	if who.Name == "" {

@@ -139,6 +139,7 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 		Context:  ctx, About: about(a, who), Theme: themed(d.chosenTheme(ctx)), Make: d.screen,
 		Feeds: []tea.Cmd{feed.next}, IdleLock: idleLock(a, opt),
 		Verdict: func(ctx context.Context) verdict.Verdict { return conclude(ctx, a) },
+		Keys:    a.Config.Presses(),
 		May:     mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: masks(ctx, a),
 		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
 		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
