@@ -31,7 +31,7 @@ var presenters = map[string]any{
 	"AuditOutcome": AuditOutcome, "AuditText": func(s string) string { return AuditText(s, 300) }, "Begun": Begun,
 	"BorrowerColumns": BorrowerColumns, "Budget.Line": Budget.Line, "BudgetColumns": BudgetColumns,
 	"BudgetNotes": BudgetNotes, "BudgetSums": BudgetSums, "Counterparty": Counterparty, "Customer": Customer,
-	"CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
+	"ConnectedColumns": ConnectedColumns, "CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
 	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline,
 	"Holding": func(o Options, h holdings.Holding) []string {

@@ -58,6 +58,10 @@ func (s *Screen) Details() ui.Content {
 		sections = append(sections, ui.Section{Title: "Borrowers",
 			Lines: listed(s, s.env.Present(), present.BorrowerColumns, all[:min(len(all), most)], "")})
 	}
+	if len(s.people) > 0 {
+		sections = append(sections, ui.Section{Title: "People",
+			Lines: listed(s, s.env.Present(), present.ConnectedColumns, s.people[:min(len(s.people), most)], "")})
+	}
 	history := slices.Clone(s.st.History)
 	slices.Reverse(history)
 	return ui.Content{Lines: lines, Doing: s.Doing,

@@ -12,6 +12,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
+	"opdeck/internal/domain/presence"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -22,6 +23,8 @@ import (
 // Session is the shared session with its operations.
 type Session interface {
 	Status(ctx context.Context) (session.Status, error)
+	// Connected lists who else has a console open.
+	Connected(ctx context.Context) ([]presence.Place, error)
 	Refresh(ctx context.Context) error
 	Login(ctx context.Context) error
 	Reset(ctx context.Context) error
@@ -44,6 +47,12 @@ type News struct {
 	Err    *api.Error // nil: Status is valid
 }
 
+// People are those who have a console open beside this one, sent after each change while the screen is open.
+type People struct {
+	ui.Broadcast
+	Connected []presence.Place
+}
+
 // Screen implements ui.Screen.
 type Screen struct {
 	ui.Page
@@ -51,6 +60,7 @@ type Screen struct {
 	session Session
 	keys    keymap.Session
 	st      session.Status
+	people  []presence.Place // who else has a console open
 	loaded  bool
 }
 
@@ -63,9 +73,20 @@ func New(env *ui.Env, shared Session) *Screen {
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	read := ui.Reading(s.env, s.Loads, s.session.Status, func(st session.Status, _ time.Time, err error) {
+	shared := s.session
+	type known struct {
+		session.Status
+		people []presence.Place
+	}
+	read := ui.Reading(s.env, s.Loads, func(ctx context.Context) (k known, err error) {
+		if k.Status, err = shared.Status(ctx); err == nil {
+			k.people, err = shared.Connected(ctx)
+		}
+		return k, err
+	}, func(k known, _ time.Time, err error) {
 		if s.Err = api.AsError(err); err == nil {
-			s.show(st)
+			s.people = k.people
+			s.show(k.Status)
 		}
 	})
 	return tea.Batch(s.env.ReadVerdict(), read)
@@ -80,6 +101,9 @@ func (s *Screen) now() time.Time { return s.env.Now().Add(s.st.Ahead) }
 
 // Answer implements ui.PageScreen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
+	if now, ok := msg.(People); ok {
+		s.people = now.Connected
+	}
 	switch news, ok := msg.(News); {
 	case ok && news.Err != nil:
 		s.Err = news.Err

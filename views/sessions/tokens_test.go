@@ -12,6 +12,7 @@ import (
 	"opdeck/api/apitest"
 	"opdeck/api/reach"
 	"opdeck/api/session"
+	"opdeck/internal/domain/presence"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
@@ -21,18 +22,23 @@ import (
 )
 
 type fake struct {
-	st    session.Status
-	err   error
-	act   error
-	calls int
-	acts  []string
+	st     session.Status
+	err    error
+	act    error
+	calls  int
+	acts   []string
+	people []presence.Place
 }
 
 func (f *fake) Status(context.Context) (session.Status, error) { f.calls++; return f.st, f.err }
-func (f *fake) did(what string) error                          { f.calls++; f.acts = append(f.acts, what); return f.act }
-func (f *fake) Refresh(context.Context) error                  { return f.did("refresh") }
-func (f *fake) Login(context.Context) error                    { return f.did("login") }
-func (f *fake) Reset(context.Context) error                    { return f.did("reset") }
+func (f *fake) Connected(context.Context) ([]presence.Place, error) {
+	f.calls++
+	return f.people, f.err
+}
+func (f *fake) did(what string) error         { f.calls++; f.acts = append(f.acts, what); return f.act }
+func (f *fake) Refresh(context.Context) error { return f.did("refresh") }
+func (f *fake) Login(context.Context) error   { return f.did("login") }
+func (f *fake) Reset(context.Context) error   { return f.did("reset") }
 func (f *fake) Doctor(context.Context) []Finding {
 	f.calls++
 	return []Finding{{Tone: theme.Good, Name: "name", Text: "resolves"}, {Tone: theme.Bad, Name: "login", Text: "A code is demanded: two-factor authentication is on."}}
@@ -106,6 +112,9 @@ func TestScreens(t *testing.T) {
 			s.Borrowers = []session.Borrower{{Name: "nightly", Role: "viewer", Priority: "background", LastMinute: 7, Calls: 1204, Waits: 31, Waited: 80.5, Refused: 2, Last: start.Add(-20 * time.Second), Running: true},
 				{Name: "report", Role: "analyst", Priority: "background", Calls: 3, Last: start.Add(-3 * time.Hour)}}
 		})}, known: incident("28 foreign")},
+		"people": {f: &fake{st: live(), people: []presence.Place{{Person: "ana", Host: "desk-1", Object: "operation", ID: "237f91db-a65d-4f18-a240-17ab808bf1b4",
+			Since: start.Add(-4 * time.Minute), Dialog: true}, {Person: "b" + apitest.Hostile, Host: "h" + apitest.Hostile, Object: "limits", Since: start.Add(-3 * time.Hour)}}},
+			known: verdicttest.Live()},
 		"error": {f: &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer.", Hint: "opdeck doctor checks it."}},
 			known: verdict.Facts{Now: verdicttest.Noon, Store: incident("39 database down").Store}},
 		"hostile":  {f: &fake{st: hostile()}, known: hostileFacts()},

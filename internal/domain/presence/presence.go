@@ -1,9 +1,11 @@
-// Package presence shows people who else is looking at an object, so that two of them do not work on the same
-// operation at once. It is a courtesy, not a lock: nothing waits for it and no rule depends on it.
+// Package presence shows people who else is connected, and who is looking at the same object, so that two of them do
+// not work on the same operation at once. It is a courtesy, not a lock: nothing waits for it and no rule depends on it.
 package presence
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,16 +15,19 @@ import (
 const (
 	// Interval is the least time between two writes of an unchanged place.
 	Interval = 10 * time.Second
-	// Expiry is the time without a sign of life after which a console counts as gone.
+	// Expiry is the time without a sign of life after which a console counts as gone from an object.
 	Expiry = 30 * time.Second
+	// Kept is how long the place of a console is kept that ended unexpectedly. A console on a list gives a sign of life
+	// after half of it.
+	Kept = 48 * time.Hour
 )
 
-// Place is the object that a person has open in one console.
+// Place is what a person has open in one console.
 type Place struct {
 	Console string    `json:"console"` // one console; a person may have several
 	Scope   string    `json:"scope"`   // base_url and account
-	Object  string    `json:"object"`
-	ID      string    `json:"id"`
+	Object  string    `json:"object"`  // a kind of object, or the screen
+	ID      string    `json:"id"`      // of the object; "" for a screen without one
 	Person  string    `json:"person"`
 	Host    string    `json:"host"`
 	Since   time.Time `json:"since"`
@@ -40,6 +45,8 @@ type Store interface {
 	// At returns the places at an object that were written within the last within, oldest Since first, with times on
 	// the clock of a host at now.
 	At(ctx context.Context, scope, object, id string, within time.Duration, now time.Time) ([]Place, error)
+	// All returns all places, oldest Since first, with times like At.
+	All(ctx context.Context, scope string, now time.Time) ([]Place, error)
 }
 
 // Presence is the state of one console.
@@ -54,16 +61,34 @@ type Presence struct {
 	last Place      // as written; zero for none
 }
 
-// New returns the Presence of one console of person on host. now may be nil for time.Now.
-func New(store Store, scope, person, host string, now func() time.Time) *Presence {
+// New returns the Presence of one console of person on host, in a process. now may be nil for time.Now.
+func New(store Store, scope, person, host, process string, now func() time.Time) *Presence {
 	if now == nil {
 		now = time.Now
 	}
-	return &Presence{store: store, scope: scope, person: person, host: host, console: uuid.NewString(), now: now}
+	return &Presence{store: store, scope: scope, person: person, host: host, console: process + inProcess +
+		uuid.NewString(), now: now}
 }
 
-// Here records that the console looks at an object, and whether a question about a write is open. Call it on each
-// change and every Interval: an unchanged place is written at most that often.
+// Console is the name of the console.
+func (b *Presence) Console() string { return b.console }
+
+// inProcess is between the process and the rest of a console's name.
+const inProcess = "/"
+
+// Connected returns who has a console open in a process that lives, oldest Since first.
+func Connected(ctx context.Context, s Store, scope string, lives func(process string) bool,
+	now time.Time) ([]Place, error) {
+	all, err := s.All(ctx, scope, now)
+	return slices.DeleteFunc(all, func(p Place) bool {
+		process, _, _ := strings.Cut(p.Console, inProcess)
+		return !lives(process)
+	}), err
+}
+
+// Here records that the console looks at an object, or at a screen without one (id ""), and whether a question about a
+// write is open. Call it on each change and every Interval: an unchanged object is written at most that often, an
+// unchanged screen almost never, because the process shows that it lives.
 func (b *Presence) Here(ctx context.Context, object, id string, dialog bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,10 +97,14 @@ func (b *Presence) Here(ctx context.Context, object, id string, dialog bool) err
 		Seen: now, Dialog: dialog}
 	if b.last.Object == object && b.last.ID == id {
 		age := now.Sub(b.last.Seen)
-		if b.last.Dialog == dialog && age >= 0 && age < Interval {
+		often := Interval
+		if id == "" {
+			often = Kept / 2
+		}
+		if b.last.Dialog == dialog && age >= 0 && age < often {
 			return nil
 		}
-		if age < Expiry {
+		if age < Expiry || id == "" {
 			p.Since = b.last.Since
 		}
 	}
@@ -86,7 +115,7 @@ func (b *Presence) Here(ctx context.Context, object, id string, dialog bool) err
 	return nil
 }
 
-// Leave records that the console looks at no object. Call it at the end as well.
+// Leave records that the console ended.
 func (b *Presence) Leave(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,9 +40,9 @@ func whoIsWhere(t *testing.T, e store.Engine) {
 	clock := func() time.Time { return now }
 	s := storetest.OpenAt(t, storetest.URL(t, e), clock)
 	st := &counted{Store: journal.NewPresence(s.Core)}
-	ana := presence.New(st, "stage", "ana", "desk1", clock)
-	bo := presence.New(st, "stage", "bo", "desk2", clock)
-	live := presence.New(st, "live", "cy", "desk3", clock)
+	ana := presence.New(st, "stage", "ana", "desk1", "process", clock)
+	bo := presence.New(st, "stage", "bo", "desk2", "process", clock)
+	live := presence.New(st, "live", "cy", "desk3", "process", clock)
 	here := func(b *presence.Presence, id string, dialog bool) {
 		t.Helper()
 		if err := b.Here(ctx, "operation", id, dialog); err != nil {
@@ -101,7 +102,7 @@ func whoIsWhere(t *testing.T, e store.Engine) {
 	here(ana, "op-3", false) // not taken for written
 	others(bo, "op-3", "ana@desk1 since 09:01:05 dialog false;")
 
-	now = now.Add(time.Hour)
+	now = now.Add(presence.Kept + time.Minute)
 	here(bo, "op-9", false)
 	var rows int
 	if err := s.Core.QueryRow(ctx, "SELECT COUNT(*) FROM presence").Scan(&rows); err != nil || rows != 1 {
@@ -109,9 +110,61 @@ func whoIsWhere(t *testing.T, e store.Engine) {
 	}
 
 	// A host whose clock is off sees and is seen, each by its own time of day.
-	ahead := presence.New(st, "stage", "di", "desk4", func() time.Time { return now.Add(40 * time.Minute) })
+	ahead := presence.New(st, "stage", "di", "desk4", "process", func() time.Time { return now.Add(40 * time.Minute) })
 	now = now.Add(5 * time.Second)
 	here(ahead, "op-9", false)
-	others(ahead, "op-9", "bo@desk2 since 10:41:05 dialog false;")
-	others(bo, "op-9", "di@desk4 since 10:01:10 dialog false;")
+	others(ahead, "op-9", "bo@desk2 since 09:42:05 dialog false;")
+	others(bo, "op-9", "di@desk4 since 09:02:10 dialog false;")
+}
+
+// TestConnected: who has a console open is listed with the place, on lists without a sign of life as long as the process
+// lives; a console that ended is not.
+func TestConnected(t *testing.T) {
+	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
+		t.Run(e.String(), func(t *testing.T) {
+			ctx, now := context.Background(), time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+			clock := func() time.Time { return now }
+			s := storetest.OpenAt(t, storetest.URL(t, e), clock)
+			st := &counted{Store: journal.NewPresence(s.Core)}
+			ana, bo := presence.New(st, "stage", "ana", "desk1", "p1", clock), presence.New(st, "stage", "bo", "desk2", "p2", clock)
+			crashed, other := presence.New(st, "stage", "cy", "desk3", "p3", clock), presence.New(st, "live", "di", "desk1", "p1", clock)
+			for _, b := range []*presence.Presence{ana, bo, crashed, other} {
+				if err := b.Here(ctx, "operations", "", false); err != nil {
+					t.Fatal(err)
+				}
+				now = now.Add(time.Second)
+			}
+			lives := func(process string) bool { return process != "p3" }
+			connected := func(want string) {
+				t.Helper()
+				list, err := presence.Connected(ctx, st, "stage", lives, now)
+				var got []string
+				for _, p := range list {
+					got = append(got, fmt.Sprintf("%s at %s%s since %s", p.Person, p.Object, p.ID, p.Since.Format("15:04:05")))
+				}
+				if err != nil || strings.Join(got, "; ") != want {
+					t.Errorf("%q, %v; want %q", got, err, want)
+				}
+			}
+			connected("ana at operations since 09:00:00; bo at operations since 09:00:01")
+			writes := st.writes
+			for range 60 {
+				now = now.Add(time.Minute)
+				if err := ana.Here(ctx, "operations", "", false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if st.writes != writes {
+				t.Errorf("%d writes in an hour at a list", st.writes-writes)
+			}
+			if err := bo.Here(ctx, "operation", "op-1", false); err != nil {
+				t.Fatal(err)
+			}
+			connected("ana at operations since 09:00:00; bo at operationop-1 since 10:00:04")
+			if err := bo.Leave(ctx); err != nil {
+				t.Fatal(err)
+			}
+			connected("ana at operations since 09:00:00")
+		})
+	}
 }

@@ -9,10 +9,7 @@ import (
 	"opdeck/internal/store"
 )
 
-// presenceKept is how long the place of a console is kept that ended unexpectedly.
-const presenceKept = 10 * time.Minute
-
-// Presence stores which person has which object open, in the core database. It implements presence.Store.
+// Presence stores which person has what open, in the core database. It implements presence.Store.
 type Presence struct{ db *store.DB }
 
 var _ presence.Store = (*Presence)(nil)
@@ -37,7 +34,7 @@ dialog = excluded.dialog`,
 		if err != nil {
 			return err
 		}
-		return tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presenceKept).UnixMicro(),
+		return tx.Exec(ctx, "DELETE FROM presence WHERE seen_us < ? OR seen_us > ?", now.Add(-presence.Kept).UnixMicro(),
 			now.UnixMicro())
 	})
 }
@@ -52,20 +49,30 @@ func (s *Presence) Leave(ctx context.Context, console string) error {
 // At returns who is at an object, oldest Since first.
 func (s *Presence) At(ctx context.Context, scope, object, id string, within time.Duration,
 	hostNow time.Time) ([]presence.Place, error) {
+	return s.places(ctx, scope, hostNow, within, "object = ? AND object_id = ?", object, id)
+}
+
+// All returns all places in a scope, oldest Since first.
+func (s *Presence) All(ctx context.Context, scope string, hostNow time.Time) ([]presence.Place, error) {
+	return s.places(ctx, scope, hostNow, presence.Kept, "1 = 1")
+}
+
+func (s *Presence) places(ctx context.Context, scope string, hostNow time.Time, within time.Duration, where string,
+	args ...any) ([]presence.Place, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return store.List(ctx, s.db, func(scan store.Scan) (presence.Place, error) {
-		p := presence.Place{Scope: scope, Object: object, ID: id}
+		p := presence.Place{Scope: scope}
 		var from, seen int64
 		var dialog int
-		err := scan(&p.Console, &p.Person, &p.Host, &from, &seen, &dialog)
+		err := scan(&p.Object, &p.ID, &p.Console, &p.Person, &p.Host, &from, &seen, &dialog)
 		p.Since, p.Seen = limit.ToWall(time.UnixMicro(from).UTC(), now, hostNow),
 			limit.ToWall(time.UnixMicro(seen).UTC(), now, hostNow)
 		p.Dialog = dialog == 1
 		return p, err
-	}, `SELECT console, person, host, since_us, seen_us, dialog FROM presence
-WHERE scope = ? AND object = ? AND object_id = ? AND seen_us > ? ORDER BY since_us, console`,
-		scope, object, id, now.Add(-within).UnixMicro())
+	}, `SELECT object, object_id, console, person, host, since_us, seen_us, dialog FROM presence
+WHERE scope = ? AND seen_us > ? AND `+where+` ORDER BY since_us, console`,
+		append([]any{scope, now.Add(-within).UnixMicro()}, args...)...)
 }

@@ -48,12 +48,12 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindLimits:
 		return limits.NewScreen(env, d.Limits, d.Config.Limits.Policy)
 	case ui.KindSession:
-		return sessions.New(env, sharedSession{d.SharedSession(), d.App})
+		return sessions.New(env, d.session())
 	case ui.KindEvents:
 		return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client,
 			events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify}, p.Arg)
 	case ui.KindOnCall:
-		return oncall.New(env, d.Follow.Pending, sessions.New(env, sharedSession{d.SharedSession(), d.App}),
+		return oncall.New(env, d.Follow.Pending, sessions.New(env, d.session()),
 			limits.NewScreen(env, d.Limits, d.Config.Limits.Policy))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), p.Arg)

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +55,7 @@ type feed struct {
 	sync atomic.Pointer[string] // a line about the background sync; nil while idle
 
 	session   ui.SessionFacts // as passed on last; used by read only
+	connected []presence.Place
 	verdict   verdictFeed
 	newsCount int           // numbers news that must not replace each other
 	stamp     store.Version // of the store at the last read
@@ -291,6 +293,7 @@ func (f *feed) read(ctx context.Context) {
 		f.newsCount++
 		f.put("people "+strconv.Itoa(f.newsCount), n)
 	}
+	f.readConnected(ctx)
 	f.sync.Store(nil)
 	if line, ok := f.app.Mirror().Progress(ctx); ok {
 		f.sync.Store(&line)
@@ -298,6 +301,21 @@ func (f *feed) read(ctx context.Context) {
 	f.confirm(ctx)
 	f.readUsage(ctx)
 	f.readVerdict(true)
+}
+
+// readConnected passes on who is connected, to a person who looks at the session.
+func (f *feed) readConnected(ctx context.Context) {
+	if kind := f.people.at.Place.Kind; kind != ui.KindSession && kind != ui.KindOnCall {
+		return
+	}
+	list, err := (&backend{App: f.app, feed: f}).session().Connected(ctx)
+	same := func(a, b presence.Place) bool {
+		return a.Console == b.Console && a.Object == b.Object && a.ID == b.ID && a.Dialog == b.Dialog
+	}
+	if err == nil && !slices.EqualFunc(list, f.connected, same) {
+		f.connected = list
+		f.put("connected", sessions.People{Connected: list})
+	}
 }
 
 // unreadable passes on that the store cannot be read to the screens with its data.

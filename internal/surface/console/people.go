@@ -46,7 +46,8 @@ type people struct {
 
 func newPeople(a *app.App, who api.Actor) *people {
 	return &people{app: a, who: who, places: make(chan ui.At, 1), known: map[string]approval.State{},
-		board: presence.New(journal.NewPresence(a.Store.Core), a.Scope(), who.Name, app.HostName(), a.Now)}
+		board: presence.New(journal.NewPresence(a.Store.Core), a.Scope(), who.Name, app.HostName(), a.Session.Owner().ID,
+			a.Now)}
 }
 
 // moved is called by the shell; it never blocks.
@@ -91,8 +92,10 @@ func (p *people) refresh(ctx context.Context) []any {
 	var news []any
 	object, ok := objectOf(p.at.Place)
 	if !ok {
-		_ = p.board.Leave(ctx)
 		p.others = ui.Presence{}
+		if p.at.Place.Kind != "" {
+			_ = p.board.Here(ctx, p.at.Place.Kind, "", p.at.Asking)
+		}
 	} else if err := p.board.Here(ctx, object, p.at.Place.ID, p.at.Asking); err == nil {
 		news = append(news, p.company(ctx, object)...)
 	}
@@ -180,7 +183,7 @@ func shortIDs(sentence string) string {
 
 func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	mine := approval.IsRequester(p.who, r)
-	what, keys, by := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keymap.New(), decider(r)
+	what, keys, by := untrusted.Text(shortIDs(r.Act.Summary)).Line(100), keysOf(p.app), decider(r)
 	switch {
 	case approval.Decides(p.who, r):
 		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for approval: " +
@@ -209,6 +212,13 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// keysOf are the keys with those that the config changes.
+func keysOf(a *app.App) *keymap.Map {
+	m := keymap.New()
+	m.Remap(a.Config.Presses())
+	return m
 }
 
 // press names a key as in the help.
@@ -243,7 +253,7 @@ func (p *people) reminders(ctx context.Context) []any {
 		out = append(out, ui.Toast{Level: ui.Info, Text: line})
 	}
 	p.noteBegun(ctx)
-	if left := unfinished(ctx, a, press(keymap.New().Operations.Customers)+" lists"); len(left) == 1 {
+	if left := unfinished(ctx, a, press(keysOf(a).Operations.Customers)+" lists"); len(left) == 1 {
 		out = append(out, ui.Toast{Level: ui.Warning, Text: left[0].sentence})
 	} else if len(left) > 1 {
 		t := ui.Toast{Level: ui.Warning}
@@ -252,7 +262,7 @@ func (p *people) reminders(ctx context.Context) []any {
 			names, t.Each = append(names, l.what), append(t.Each, l.sentence)
 		}
 		t.Text = fmt.Sprintf("%d things need attention: %s; %s shows what to do.", len(left), strings.Join(names, ", "),
-			press(keymap.New().Global.Activity))
+			press(keysOf(a).Global.Activity))
 		out = append(out, t)
 	}
 	return out
@@ -291,7 +301,7 @@ type waiting struct {
 
 // unfinished lists what was left unfinished; opens says what opens an unfinished verification: "4 lists".
 func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
-	keys := keymap.New()
+	keys := keysOf(a)
 	var left []waiting
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
 		left = append(left, waiting{"a replacement is stuck",

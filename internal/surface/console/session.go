@@ -2,19 +2,38 @@ package console
 
 import (
 	"context"
+	"slices"
+	"strings"
+
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/presence"
 	"opdeck/ui/theme"
 	"opdeck/views/sessions"
-	"strings"
 )
 
 // sharedSession is the session for its screen, with the doctor.
 type sharedSession struct {
 	app.SharedSession
-	app *app.App
+	app     *app.App
+	console string // this one; "" if it has no presence
+}
+
+// session is the session for a screen of this console.
+func (d *backend) session() sharedSession {
+	s := sharedSession{SharedSession: d.SharedSession(), app: d.App}
+	if d.feed != nil {
+		s.console = d.feed.people.board.Console()
+	}
+	return s
+}
+
+// Connected lists who else has a console open.
+func (s sharedSession) Connected(ctx context.Context) ([]presence.Place, error) {
+	all, err := s.SharedSession.Connected(ctx)
+	return slices.DeleteFunc(all, func(p presence.Place) bool { return p.Console == s.console }), err
 }
 
 // Doctor checks every step between this program and its service.
