@@ -8,9 +8,9 @@ import (
 
 var big = [2]int{160, 45}
 
-// tasks are those of the first trial, in its order, and behind them ten more.
-var tasks = []task{
-	{user: "operator", want: "open an operation by its pasted id", before: "3", do: func(h *hands) {
+// firstTasks are those of the first trial, in its order, and behind them ten more.
+var firstTasks = []task{
+	{user: "operator", want: "open an operation by its pasted id", before: "3", often: true, do: func(h *hands) {
 		op := h.operations()[5]
 		h.press("o").shows("Open an operation").pastes(op.Opid).shows(op.Opid[30:]).press(enter).shows("Operation", op.Opid)
 	}},
@@ -21,7 +21,7 @@ var tasks = []task{
 	{user: "analyst", want: "filter by status and amount, live (`status:PENDING amount>1000`)", before: "28", do: func(h *hands) {
 		h.press("/").types("status:PENDING amount>1000").shows("1 of ").press(enter).matches(`\d+ match`)
 	}},
-	{user: "operator", want: "remove a document, from the list", before: "3", do: func(h *hands) {
+	{user: "operator", want: "remove a document, from the list", before: "3", often: true, do: func(h *hands) {
 		h.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
 	}},
 	{user: "operator", want: "put it back", before: "1; did not ask", do: func(h *hands) {
@@ -91,7 +91,7 @@ var tasks = []task{
 	{user: "analyst", want: "sort by amount, and back again", before: "9; by what could not be seen", at: big, do: func(h *hands) {
 		h.press(right, right, right, "s").shows("by amount ▼").press("s").shows("by amount ▲")
 	}},
-	{user: "analyst", want: "totals by status, every currency", before: "2; EUR and USD were cut", at: big, do: func(h *hands) {
+	{user: "analyst", want: "totals by status, every currency", before: "2; EUR and USD were cut", often: true, at: big, do: func(h *hands) {
 		h.press("T").shows("EUR", "USD")
 	}},
 	{user: "analyst", want: "keep this filter as a view, and call it", before: "a file and a restart", do: func(h *hands) {
@@ -111,7 +111,7 @@ var tasks = []task{
 	{user: "analyst", want: "raw JSON, and a word in it", before: "8", do: func(h *hands) {
 		h.press("J").shows(`"opid"`).press("/").types("nanos").press(enter).shows("nanos")
 	}},
-	{user: "analyst", want: "what changed in an operation", before: "3", do: func(h *hands) {
+	{user: "analyst", want: "what changed in an operation", before: "3", often: true, do: func(h *hands) {
 		h.press("h").shows("History")
 	}},
 	{user: "analyst", want: "from a parent to its child", before: "38; its id had to be typed", do: func(h *hands) {
@@ -122,7 +122,7 @@ var tasks = []task{
 	{user: "analyst", want: "follow events, learnt codes", before: "2", do: func(h *hands) {
 		h.press("7").shows("Events").press("=").shows("codes")
 	}},
-	{user: "on call", want: "is it healthy, when does it expire", before: "1", do: func(h *hands) {
+	{user: "on call", want: "is it healthy, when does it expire", before: "1", often: true, do: func(h *hands) {
 		h.press("6").shows("No fault known.", "access")
 	}},
 	{user: "on call", want: "who killed the session", before: "1", do: func(h *hands) {

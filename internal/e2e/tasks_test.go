@@ -26,6 +26,7 @@ type task struct {
 	at         [2]int // width and height; zero: 80x24
 	settings   string // of the console's context
 	do         func(*hands)
+	often      bool   // one of the ten most frequent
 	held       string // instead of do: the test that does it, and why no keys are counted
 }
 
@@ -64,6 +65,9 @@ func (h *hands) asked() int {
 		}
 	}
 }
+
+// mostKeys is the most that one of the ten most frequent tasks may take.
+const mostKeys = 6
 
 // TestTasks does what people do, and holds docs/tasks.md to it: exactly so many keys,
 // and no call more. On a busy machine the last call of a task may be late and is missed.
@@ -127,6 +131,9 @@ func TestTasks(t *testing.T) {
 		if now, want := took[i], said[i]; k.do != nil && (now.keys != want.keys || now.calls > want.calls) {
 			t.Errorf("task %d, %s: %d keys and %d calls; docs/tasks.md says %d and %d", i+1, k.want, now.keys, now.calls, want.keys, want.calls)
 		}
+		if k.often && took[i].keys > mostKeys {
+			t.Errorf("task %d, %s: %d keys for one of the most frequent", i+1, k.want, took[i].keys)
+		}
 		if words := taskWords(i); !strings.Contains(table, words) {
 			t.Errorf("docs/tasks.md has no row %q; -update writes it", words)
 		}
@@ -151,5 +158,9 @@ func taskTable(took []taskTook) string {
 
 // taskWords is a row of the table without what was counted.
 func taskWords(i int) string {
-	return fmt.Sprintf("| %d | %s | %s | %s | ", i+1, tasks[i].user, tasks[i].want, tasks[i].before)
+	want := tasks[i].want
+	if tasks[i].often {
+		want = "**" + want + "**"
+	}
+	return fmt.Sprintf("| %d | %s | %s | %s | ", i+1, tasks[i].user, want, tasks[i].before)
 }

@@ -80,9 +80,15 @@ func (w *world) command(args ...string) string {
 
 // operation is what a test needs to know of one.
 type operation struct {
-	Opid, Status string
-	Customer     struct{ Cuid string }
-	Documents    []struct {
+	Opid, Status, CreatedAt string
+	Customer                struct{ Cuid string }
+	SourceAmount            struct {
+		Sum struct {
+			CurrencyCode, Units string
+			Nanos               int64
+		}
+	}
+	Documents []struct {
 		GUID, FileName string
 		IsLock         bool
 	}
