@@ -105,7 +105,7 @@ var secondTasks = []task{
 		h.press(esc).shows("120 operations").gone("new")
 	}},
 	{user: "on call", want: "another context", before: "5", do: func(h *hands) {
-		h.press(":").shows("Commands").types("ctx all").press(enter).shows(" all · ")
+		h.press(":").shows("Commands").types("ctx all").press(enter).shows(" all · ", "120 operations", "PENDING").matches(`access \d`)
 	}},
 	{user: "operator", want: "a viewer tries to remove a document", before: "1", settings: `role = "viewer"`, do: func(h *hands) {
 		h.press("d").shows("1 of 3")

@@ -51,8 +51,8 @@ var fixed = []string{"dialog.", "form.", "menu.", "viewer.", "columns.", "leave"
 // pressable are the presses that a key can get: a character of a US keyboard but for digits, and these names.
 var pressable = regexp.MustCompile(`^([!-/:-~]|space|f([1-9]|1[0-2])|ctrl\+[abdefgklnopqrstuvwxy])$`)
 
-// Remap gives keys other presses, by the key's name: "X", "space", "ctrl+x", "f5". It returns what is wrong by name, and
-// changes nothing if anything is.
+// Remap gives keys other presses, by the key's name: "X", "space", "ctrl+x", "f5". It returns what is wrong by name,
+// and changes nothing if anything is.
 func (m *Map) Remap(to map[string]string) (wrong map[string]string) {
 	wrong = map[string]string{}
 	known := map[string]bool{}

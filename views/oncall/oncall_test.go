@@ -16,6 +16,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/presence"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
@@ -42,8 +43,9 @@ func (w *world) Status(context.Context) (session.Status, error) {
 	w.reads++
 	return w.status, w.err
 }
-func (w *world) Usage(context.Context) ([]limit.Usage, error)    { w.reads++; return w.usage, w.err }
-func (w *world) pending(context.Context) ([]followup.Row, error) { w.reads++; return w.writes, w.err }
+func (w *world) Connected(context.Context) ([]presence.Place, error) { w.reads++; return nil, w.err }
+func (w *world) Usage(context.Context) ([]limit.Usage, error)        { w.reads++; return w.usage, w.err }
+func (w *world) pending(context.Context) ([]followup.Row, error)     { w.reads++; return w.writes, w.err }
 
 func newWorld() *world {
 	now := uitest.NewClock().Now()
