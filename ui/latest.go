@@ -84,8 +84,8 @@ func (l *Latest) newer(op api.Operation, at time.Time) bool {
 }
 
 // changed compares a state with the one that is shown by the service's updatedAt, as the index does, because an answer
-// that was under way during a change arrives after the webhook of that change: 1 for a later one, -1 for an earlier one,
-// 0 if they do not say.
+// that was under way during a change arrives after the webhook of that change: 1 for a later one, -1 for an earlier
+// one, 0 if they do not say.
 func (l *Latest) changed(op api.Operation) int {
 	if l.Op == nil || op.UpdatedAt.IsZero() || l.Op.UpdatedAt.IsZero() {
 		return 0

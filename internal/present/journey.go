@@ -119,8 +119,8 @@ func ShareRisk(c api.Customer) string {
 }
 
 // ShareRiskUnread is said instead of ShareRisk of a customer who could not be read.
-const ShareRiskUnread = "The customer could not be read, so it is not known whether they are accepted already. A token " +
-	"that is applied begins the verification again."
+const ShareRiskUnread = "The customer could not be read, so it is not known whether they are accepted already. A " +
+	"token that is applied begins the verification again."
 
 // AskedFinalize lists the facts in a question about finalizing.
 func AskedFinalize(id string, j journey.Journey) []Fact {

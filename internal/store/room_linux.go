@@ -23,8 +23,8 @@ func noRoom(path string) bool {
 	return st.Bavail*uint64(st.Bsize) < leastRoom //nolint:gosec // no block size is negative
 }
 
-// lockHolders are the other processes that hold a lock on a file or its -shm or .lock file, as the kernel lists them: who
-// holds that of SQLite first.
+// lockHolders are the other processes that hold a lock on a file or its -shm or .lock file, as the kernel lists them:
+// who holds that of SQLite first.
 func lockHolders(path string) []int {
 	text, err := os.ReadFile("/proc/locks")
 	if err != nil {
