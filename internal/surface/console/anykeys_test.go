@@ -71,7 +71,7 @@ func walk(t *testing.T, a *app.App, seed uint64) *walker {
 	t.Helper()
 	who := roletest.Known(api.Actor{Name: "ana", Role: api.Admin, Via: "console", From: "here"})
 	ctx, cancel := context.WithCancel(api.WithTrail(mask.ByCaller(api.WithActor(t.Context(), who)), a.Audit))
-	f := newFeed(ctx, a, newPeople(a, who))
+	f := newFeed(ctx, a, newPeople(a, who), nil)
 	t.Cleanup(func() { cancel(); f.close() })
 	w := &walker{r: rand.New(rand.NewPCG(seed, 1)), clock: uitest.NewClock()}
 	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })

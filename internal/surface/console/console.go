@@ -67,7 +67,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	}
 	people := newPeople(a, who)
 	defer people.leave()
-	feed := newFeed(ctx, a, people)
+	feed := newFeed(ctx, a, people, opt.Shared)
 	defer feed.close()
 	if opt.Notice != "" {
 		feed.put("notice", ui.Toast{Level: ui.Warning, Text: opt.Notice})

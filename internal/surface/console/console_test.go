@@ -52,7 +52,7 @@ func as(role api.Role) (context.Context, api.Actor) {
 
 func newDesk(a *app.App, role api.Role) (context.Context, *backend, *feed) {
 	ctx, who := as(role)
-	f := newFeed(ctx, a, newPeople(a, who))
+	f := newFeed(ctx, a, newPeople(a, who), nil)
 	return ctx, &backend{App: a, feed: f, files: hostFiles{app: a}}, f
 }
 

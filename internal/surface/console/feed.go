@@ -40,6 +40,7 @@ const (
 type feed struct {
 	ctx     context.Context
 	app     *app.App
+	reads   *readings // of the consoles of this process
 	people  *people
 	stops   []func()
 	hasNews chan struct{} // holds one token: there is news
@@ -68,8 +69,13 @@ type feed struct {
 	listed    time.Time // time of the last request for all rows of the list; used by read only
 }
 
-func newFeed(ctx context.Context, a *app.App, people *people) *feed {
-	f := &feed{ctx: ctx, app: a, people: people, hasNews: make(chan struct{}, 1), moved: make(chan struct{}, 1),
+// newFeed returns the feed of a console that shares with others of its process; shared is nil for the only one.
+func newFeed(ctx context.Context, a *app.App, people *people, shared *Shared) *feed {
+	reads := newReadings(0)
+	if shared != nil {
+		reads = shared.readings
+	}
+	f := &feed{ctx: ctx, app: a, reads: reads, people: people, hasNews: make(chan struct{}, 1), moved: make(chan struct{}, 1),
 		waiting: map[string]any{}}
 	watching, unwatch := context.WithCancel(ctx)
 	f.written, f.watches = a.Store.Watch(watching)
@@ -279,7 +285,8 @@ func (f *feed) read(ctx context.Context) {
 	if _, err := f.app.Index.Poll(ctx); err != nil { // changes arrive through Changes
 		f.app.Log.Warn("index", "err", err)
 	}
-	if st, err := f.app.SharedSession().Status(ctx); err != nil {
+	st, _, err := f.reads.status.read(f.app, func() (session.Status, error) { return f.app.SharedSession().Status(ctx) })
+	if err != nil {
 		f.unreadable(api.AsError(err))
 	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {
 		f.status = st
@@ -294,10 +301,13 @@ func (f *feed) read(ctx context.Context) {
 		f.put("people "+strconv.Itoa(f.newsCount), n)
 	}
 	f.readConnected(ctx)
-	f.sync.Store(nil)
-	if line, ok := f.app.Mirror().Progress(ctx); ok {
-		f.sync.Store(&line)
-	}
+	line, _, _ := f.reads.sync.read(f.app, func() (*string, error) {
+		if line, ok := f.app.Mirror().Progress(ctx); ok {
+			return &line, nil
+		}
+		return nil, nil
+	})
+	f.sync.Store(line)
 	f.confirm(ctx)
 	f.readUsage(ctx)
 	f.readVerdict(true)
@@ -349,7 +359,7 @@ func (f *feed) confirm(ctx context.Context) {
 
 // readUsage reads the budgets; while calls of the last minute expire, they change without writes.
 func (f *feed) readUsage(ctx context.Context) {
-	usage, err := f.app.Limits.Usage(ctx)
+	usage, now, err := f.reads.usage.read(f.app, func() ([]limit.Usage, error) { return f.app.Limits.Usage(ctx) })
 	f.counting = 0
 	for _, u := range usage {
 		if u.Changes > 0 && (f.counting == 0 || u.Changes < f.counting) {
@@ -360,7 +370,6 @@ func (f *feed) readUsage(ctx context.Context) {
 		return
 	}
 	f.usage = usage
-	now := f.app.Now()
 	f.put("usage", limits.News{Usage: usage, At: now})
 	for _, u := range usage {
 		f.put("budget "+string(u.Class), budgetFacts(u, now))

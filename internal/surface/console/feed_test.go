@@ -26,7 +26,7 @@ func TestFeedDoesNotHearItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := api.Actor{Name: "ana", Role: api.Operator, Via: "console"}
-	f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who))
+	f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who), nil)
 	t.Cleanup(f.close)
 
 	looks := func() bool {

@@ -28,7 +28,7 @@ func TestDeletedStoreIsShown(t *testing.T) {
 	defer func() { _ = a.Close() }()
 	who := api.Actor{Name: "ana", Role: api.Admin, Via: "console"}
 	ctx := api.WithActor(t.Context(), who)
-	f := newFeed(ctx, a, newPeople(a, who))
+	f := newFeed(ctx, a, newPeople(a, who), nil)
 	t.Cleanup(f.close)
 	f.poll()
 	f.take()

@@ -59,8 +59,9 @@ func (f *feed) readVerdict(changed bool) {
 	if f.verdictDue() > 0 {
 		return
 	}
-	at := f.app.Now()
-	v := conclude(context.WithoutCancel(f.ctx), f.app)
+	v, at, _ := f.reads.verdict.read(f.app, func() (verdict.Verdict, error) {
+		return conclude(context.WithoutCancel(f.ctx), f.app), nil
+	})
 	shown := showsVerdict(f.people.at.Place)
 	if shown || f.verdict.at.IsZero() || !sameVerdict(v, f.verdict.sent) {
 		f.put("verdict", ui.VerdictFacts{Verdict: v, Read: at})

@@ -170,7 +170,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	if !slices.Contains(said, want) {
 		t.Fatalf("%q does not hold %q", said, want)
 	}
-	f := newFeed(ctx, a, folk)
+	f := newFeed(ctx, a, folk, nil)
 	defer f.close()
 	d := &backend{App: a, feed: f}
 	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{backend: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}

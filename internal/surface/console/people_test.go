@@ -84,7 +84,7 @@ func TestPresenceIsSeenAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		who := api.Actor{Name: name, Role: api.Operator, Via: "console"}
-		f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who))
+		f := newFeed(api.WithActor(t.Context(), who), a, newPeople(a, who), nil)
 		seen := make(chan ui.Presence, 64)
 		go func() {
 			defer close(seen)

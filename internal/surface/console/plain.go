@@ -64,7 +64,7 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	people := newPeople(a, who)
 	people.opens, people.greeted = "approvals", true
 	defer people.leave()
-	feed := newFeed(ctx, a, people)
+	feed := newFeed(ctx, a, people, nil) // each prompt reads what has changed
 	feed.verdict.soon = true
 	defer feed.close()
 	n := &plainNews{alone: true}

@@ -30,7 +30,7 @@ func TestEveryKeyCanBeTyped(t *testing.T) {
 		t.Fatal(err)
 	}
 	opid, cuid := string(page.Items[0].OPID), string(page.Items[0].Customer.CUID)
-	feed := newFeed(ctx, a, newPeople(a, who))
+	feed := newFeed(ctx, a, newPeople(a, who), nil)
 	defer feed.close()
 	in, typed := io.Pipe()
 	said, out := io.Pipe()

@@ -139,7 +139,7 @@ func TestReadOnlyOnEveryScreen(t *testing.T) {
 func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.Run, clock *uitest.Clock, leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(api.WithTrail(mask.ByCaller(api.WithActor(t.Context(), who)), a.Audit))
-	f := newFeed(ctx, a, newPeople(a, who))
+	f := newFeed(ctx, a, newPeople(a, who), nil)
 	clock = uitest.NewClock()
 	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
 	opt.Feeds, opt.Start, opt.Now, opt.Tick = nil, at, clock.Now, clock.Tick

@@ -25,7 +25,8 @@ const (
 // stored once, until the index is written to. Masked and unmasked answers are separate, so that no one gets values
 // that their role may not see.
 type Shared struct {
-	app *app.App
+	app      *app.App
+	readings *readings
 
 	mu      sync.Mutex
 	stamp   store.Version            // guarded by mu: index version of the answers
@@ -38,7 +39,7 @@ type Shared struct {
 
 // NewShared returns the shared state for consoles of a.
 func NewShared(a *app.App) *Shared {
-	return &Shared{app: a, windows: answers[index.Window]{}, counts: answers[int64]{}, young: map[string]api.Operation{}}
+	return &Shared{app: a, readings: newReadings(sharedFor), windows: answers[index.Window]{}, counts: answers[int64]{}, young: map[string]api.Operation{}}
 }
 
 // answers maps queries to answers.
