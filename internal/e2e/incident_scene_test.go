@@ -293,7 +293,7 @@ func (s *scene) over(cause verdict.Cause, said string) {
 	if s.metrics != "" {
 		s.until(limit, func() string { return fmt.Sprintf("it does not end: %q", last) }, func() bool {
 			_, last = s.get("/healthz")
-			return !strings.HasSuffix(last, " "+string(cause))
+			return !strings.HasSuffix(last, " "+string(cause)) && !strings.HasPrefix(last, verdict.Critical.String())
 		})
 	}
 	if got := s.run("check", "--all"); strings.Contains(got.out, said) || got.code == 2 {
