@@ -290,6 +290,24 @@ func TestRestoreRefusesAStoreInUse(t *testing.T) {
 	}
 }
 
+// onlyUnsigned reports whether all that a verification found is a checkpoint that is missing from the file, which the
+// next process that signs writes.
+func onlyUnsigned(t *testing.T, report string) bool {
+	t.Helper()
+	var r struct {
+		Problems []struct{ Kind string }
+	}
+	if err := json.Unmarshal([]byte(report), &r); err != nil {
+		t.Fatalf("%v: %s", err, report)
+	}
+	for _, p := range r.Problems {
+		if p.Kind != "unsigned" {
+			return false
+		}
+	}
+	return len(r.Problems) > 0
+}
+
 // TestKilledBackupAndRestore: a backup that is killed leaves no file or a whole one; a restore that is killed leaves the
 // old store or the new one, and the next command works.
 func TestKilledBackupAndRestore(t *testing.T) {
@@ -311,6 +329,12 @@ func TestKilledBackupAndRestore(t *testing.T) {
 		before := w.records()
 		killed += w.kill(delay, "restore", first, "--identity", w.identity, "--reason", "x", "--yes")
 		got := w.run("audit", "verify", "-o", "json")
+		if got.code != 0 && onlyUnsigned(t, got.out) { // killed after the record, before its checkpoint was in the file
+			if got := w.run("audit", "checkpoint"); got.code != 0 {
+				t.Fatalf("after %s: %s", delay, got.err)
+			}
+			got = w.run("audit", "verify", "-o", "json")
+		}
 		if older := strings.Contains(got.out, "audit restored"); got.code != 0 && !older {
 			t.Fatalf("after %s: exit %d: %s%s", delay, got.code, got.out, got.err)
 		} else if older {

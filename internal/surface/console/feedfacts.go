@@ -35,6 +35,7 @@ func rounded(u []limit.Usage) []limit.Usage {
 		u[i].NextSlot = float64(int(u[i].NextSlot))
 		u[i].Blocked = u[i].Blocked.Round(time.Second)
 		u[i].Changes, u[i].Goes = 0, 0
+		u[i].Full, u[i].Refused = min(u[i].Full, 1), min(u[i].Refused, 1) // only whether
 	}
 	return u
 }

@@ -214,10 +214,12 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// keysOf are the keys with those that the config changes.
+// keysOf are the keys with those that the config changes; a may be nil.
 func keysOf(a *app.App) *keymap.Map {
 	m := keymap.New()
-	m.Remap(a.Config.Presses())
+	if a != nil {
+		m.Remap(a.Config.Presses())
+	}
 	return m
 }
 
