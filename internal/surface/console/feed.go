@@ -75,7 +75,8 @@ func newFeed(ctx context.Context, a *app.App, people *people, shared *Shared) *f
 	if shared != nil {
 		reads = shared.readings
 	}
-	f := &feed{ctx: ctx, app: a, reads: reads, people: people, hasNews: make(chan struct{}, 1), moved: make(chan struct{}, 1),
+	f := &feed{ctx: ctx, app: a, reads: reads, people: people, hasNews: make(chan struct{}, 1),
+		moved:   make(chan struct{}, 1),
 		waiting: map[string]any{}}
 	watching, unwatch := context.WithCancel(ctx)
 	f.written, f.watches = a.Store.Watch(watching)

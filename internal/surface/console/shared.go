@@ -39,7 +39,8 @@ type Shared struct {
 
 // NewShared returns the shared state for consoles of a.
 func NewShared(a *app.App) *Shared {
-	return &Shared{app: a, readings: newReadings(sharedFor), windows: answers[index.Window]{}, counts: answers[int64]{}, young: map[string]api.Operation{}}
+	return &Shared{app: a, readings: newReadings(sharedFor), windows: answers[index.Window]{}, counts: answers[int64]{},
+		young: map[string]api.Operation{}}
 }
 
 // answers maps queries to answers.
