@@ -280,7 +280,7 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("6", "No fault known.", "state: live", "Access token: ", " of 5:00 left", "Refresh token: ",
 		"generation: 1")
 	p.say("history", "login ok")
-	p.say("instances", "process")
+	p.say("processes", "process")
 	p.say("refresh", "recommends one refresh per minute", "Type yes to refresh")
 	p.say("yes", "Done. The tokens were refreshed.", "generation: 2")
 	p.say("login", "at most six logins per minute")
