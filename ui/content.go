@@ -113,6 +113,9 @@ func (s *screenStack) Root() bool { return len(s.stack) <= 1 }
 // picks items.
 type Driver struct{ *Shell }
 
+// Searching reports whether a typed text is being looked for in the local data.
+func (s Driver) Searching() bool { return s.searches > 0 }
+
 // Keys returns the keys of the screen on top, then those of all screens.
 func (s Driver) Keys() []keymap.Key {
 	var out []keymap.Key

@@ -86,6 +86,7 @@ func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
 		m.finding = unsearched(typed)
 		return s.resolved(m)
 	}
+	s.searches++
 	return func() tea.Msg {
 		m.finding, m.err = find.Find(ctx, m.q)
 		if m.err == nil && m.finding.missed() {

@@ -239,6 +239,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case nearestMsg:
 		msg.show(s)
 	case resolvedMsg:
+		s.searches--
 		return s.resolved(msg)
 	case revealedMsg:
 		return s.revealed(msg)

@@ -26,6 +26,8 @@ type window struct {
 	shown  *display
 	w, h   int
 	guided int // lines of the guide
+
+	searches int // for typed texts, in the local data, that have not ended
 }
 
 // fits reports whether the window has room for dialogs and screens.

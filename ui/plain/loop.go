@@ -217,6 +217,9 @@ func (h *reader) busy() (doing string, yes bool) {
 	if sent := h.sh.Waiting(); len(sent) > 0 {
 		return "waiting for the answer to: " + List(sent), true
 	}
+	if h.sh.Searching() {
+		return "searching the index", true
+	}
 	top := h.sh.Top()
 	if top == nil {
 		return "", false
