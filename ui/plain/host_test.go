@@ -165,15 +165,45 @@ func converse(t *testing.T, ctx context.Context, takes time.Duration, about ui.A
 	r, w := io.Pipe()
 	d := &conversation{in: w, out: &bytes.Buffer{}, comes: make(chan string), done: make(chan error, 1)}
 	talk := New(Options{In: r, Out: d})
-	h := NewHost(talk, HostOptions{Ground: "TEST.", Places: []Place{{Name: "Papers", Word: "papers", Place: ui.Place{Kind: "papers"}}}, Now: time.Now,
+	h := NewHost(talk, HostOptions{Ground: "TEST.", Places: []Place{
+		{Name: "Papers", Word: "papers", Place: ui.Place{Kind: "papers"}},
+		{Name: "Operation", Word: "open", Place: ui.Place{Kind: ui.KindOperation}, ByID: true}}, Now: time.Now,
 		News: func(context.Context, bool) []tea.Msg { return nil }})
-	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Report: h.Report,
+	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Report: h.Report, Finder: slowFinder{},
 		Tick: func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil },
 		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newTestScreen(env, takes, &d.sent, d.comes) }})
 	go func() { d.done <- h.Run(ctx, sh); talk.Close() }()
 	time.Sleep(time.Second) // of the bubble: the stream is waited for no longer
 	d.output()
 	return d
+}
+
+// slowFinder finds nothing, in five seconds.
+type slowFinder struct{}
+
+func (slowFinder) Find(context.Context, ui.Search) (ui.Finding, error) {
+	time.Sleep(5 * time.Second)
+	return ui.Finding{}, nil
+}
+func (slowFinder) Nearest(context.Context, ui.Search) (string, error) { return "", nil }
+func (slowFinder) Recent(context.Context) ([]ui.Found, error)         { return nil, nil }
+func (slowFinder) Opened(context.Context, ui.Place) error             { return nil }
+
+// TestASearchIsAnsweredBeforeTheNextPrompt: the answer to a typed text is waited for, however long it takes.
+func TestASearchIsAnsweredBeforeTheNextPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := converse(t, t.Context(), 0, ui.About{Environment: ui.Test})
+		if said := d.says("open 17"); strings.Contains(said, "Main menu.") {
+			t.Errorf("the next prompt comes before the answer:\n%s", said)
+		}
+		time.Sleep(4 * time.Second)
+		wants(t, d.output(), "Still searching the index, 3 seconds so far.")
+		time.Sleep(2 * time.Second)
+		wants(t, d.output(), "No operation in the local index matches “17”.", "Main menu. A number")
+		_ = d.in.Close()
+		<-d.done
+		close(d.comes)
+	})
 }
 
 func wants(t *testing.T, said string, want ...string) {
