@@ -129,7 +129,8 @@ var firstTasks = []task{
 		if err := h.service.ForeignLogin(h.t.Context()); err != nil {
 			h.t.Fatal(err)
 		}
-		h.press("r").until("a new pair", func(string) bool { return h.stats().Logins == 2 })
+		before := h.asked()
+		h.press("r").until("the answer with a new pair", func(string) bool { return h.stats().Logins == 2 && h.asked() > before })
 		h.begins()
 		h.press("6").shows("Another client logs in with this account")
 	}},
