@@ -7,7 +7,7 @@ import (
 	"opdeck/internal/store/journal"
 )
 
-// Connected lists who has a console open on this store, where, and since when, without a call.
+// Connected lists the open consoles on this store: their person, screen and start, without a call.
 func (s SharedSession) Connected(ctx context.Context) ([]presence.Place, error) {
 	st, err := s.app.Session.Status(ctx)
 	if err != nil {

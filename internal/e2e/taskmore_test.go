@@ -91,7 +91,7 @@ var secondTasks = []task{
 	}},
 	{user: "operator", want: "over SSH: ask a second person, approve, send what was approved", before: "6, 8, 6; without amount and status", held: "TestSecondPerson"},
 	{user: "operator", want: "over SSH: copy an id, the refused export", before: "1; 1", held: "TestCopyInTmux, TestExportsOverSSHAreCommands"},
-	{user: "on call", want: "who is here: people, where, since when", before: "2; only in the audit trail", do: func(h *hands) {
+	{user: "on call", want: "which colleagues are connected, where and since when", before: "2; only in the audit trail", do: func(h *hands) {
 		other := h.console(80, 24)
 		other.press("5").shows("billing")
 		h.begins()
@@ -159,7 +159,7 @@ var ownTasks = []task{
 		h.begins()
 		h.press("D").armed("Remove invoice.pdf").press("n")
 	}},
-	{user: "on call", want: "who is here, by command (`opdeck session people`)", before: "not possible", do: func(h *hands) {
+	{user: "on call", want: "the same by command (`opdeck session people`)", before: "not possible", do: func(h *hands) {
 		h.press("5").shows("billing")
 		h.until("the console among the people", func(string) bool { return strings.Contains(h.command("session", "people"), "limits") })
 	}},

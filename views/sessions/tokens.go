@@ -23,7 +23,7 @@ import (
 // Session is the shared session with its operations.
 type Session interface {
 	Status(ctx context.Context) (session.Status, error)
-	// Connected lists who else has a console open.
+	// Connected lists the other open consoles.
 	Connected(ctx context.Context) ([]presence.Place, error)
 	Refresh(ctx context.Context) error
 	Login(ctx context.Context) error
@@ -60,7 +60,7 @@ type Screen struct {
 	session Session
 	keys    keymap.Session
 	st      session.Status
-	people  []presence.Place // who else has a console open
+	people  []presence.Place // the other open consoles
 	loaded  bool
 }
 

@@ -76,7 +76,7 @@ func (b *Presence) Console() string { return b.console }
 // inProcess is between the process and the rest of a console's name.
 const inProcess = "/"
 
-// Connected returns who has a console open in a process that lives, oldest Since first.
+// Connected returns the places of consoles whose process is alive, oldest Since first.
 func Connected(ctx context.Context, s Store, scope string, lives func(process string) bool,
 	now time.Time) ([]Place, error) {
 	all, err := s.All(ctx, scope, now)

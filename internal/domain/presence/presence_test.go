@@ -117,8 +117,8 @@ func whoIsWhere(t *testing.T, e store.Engine) {
 	others(bo, "op-9", "di@desk4 since 09:02:10 dialog false;")
 }
 
-// TestConnected: who has a console open is listed with the place, on lists without a sign of life as long as the process
-// lives; a console that ended is not.
+// TestConnected: open consoles are listed with their place; one on a list writes no sign of life and is listed while its
+// process is alive. A console that ended is not listed.
 func TestConnected(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {

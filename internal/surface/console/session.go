@@ -30,7 +30,7 @@ func (d *backend) session() sharedSession {
 	return s
 }
 
-// Connected lists who else has a console open.
+// Connected lists the other open consoles.
 func (s sharedSession) Connected(ctx context.Context) ([]presence.Place, error) {
 	all, err := s.SharedSession.Connected(ctx)
 	return slices.DeleteFunc(all, func(p presence.Place) bool { return p.Console == s.console }), err
