@@ -42,6 +42,9 @@ func entry(all []index.Change, c index.Change) (item, word string) {
 	return "", ""
 }
 
+// timeOfChange is the path of the time of the last change.
+const timeOfChange = "updatedAt"
+
 // Important sorts changes by importance: status, money, the rest, and last the time of the change.
 func Important(list []index.Change) []index.Change {
 	var first, money, rest, last []index.Change
@@ -51,7 +54,7 @@ func Important(list []index.Change) []index.Change {
 			first = append(first, c)
 		case c.Money:
 			money = append(money, c)
-		case c.Path == "updatedAt":
+		case c.Path == timeOfChange:
 			last = append(last, c)
 		default:
 			rest = append(rest, c)

@@ -167,7 +167,8 @@ func DocumentsChanged(all []Moment) bool {
 }
 
 // Summary describes a moment in one line: at most full changes with values, further ones by name. A document is named
-// by its file, with the person who changed it if known.
+// by its file, with the person who changed it if known. The time of the change, which every change has, is named only
+// if nothing else changed.
 func (m Moment) Summary(o Options, full int) string {
 	switch {
 	case m.Kind == NoteMoment:
@@ -179,11 +180,16 @@ func (m Moment) Summary(o Options, full int) string {
 	case m.Place == 0:
 		return "first known state"
 	case len(m.Changes) == 0:
-		return "no differences"
+		return "read again, no change"
 	}
+	changes := Important(m.Changes)
+	if changes[0].Path == timeOfChange { // it is the last
+		return "updated, no other change"
+	}
+	changes = slices.DeleteFunc(changes, func(c index.Change) bool { return c.Path == timeOfChange })
 	var parts []string
 	seen := map[string]bool{}
-	for _, c := range Important(m.Changes) {
+	for _, c := range changes {
 		if len(parts) == max(full, 12) {
 			parts = append(parts, "…")
 			break
@@ -196,7 +202,7 @@ func (m Moment) Summary(o Options, full int) string {
 			continue
 		}
 		part := m.FieldName(c)
-		if len(m.Changes) <= full {
+		if len(changes) <= full {
 			part += " " + Value(o, c, c.Before, 60) + " → " + Value(o, c, c.After, 60)
 		}
 		parts = append(parts, part)
