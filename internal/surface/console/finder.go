@@ -97,11 +97,11 @@ func (f *finder) Nearest(ctx context.Context, q ui.Search) (string, error) {
 	return text, err
 }
 
-// foundOperation describes an operation like a list does.
+// foundOperation describes an operation by what tells it from others first: in a narrow window the end is cut.
 func foundOperation(r index.Record) ui.Found {
 	o := r.Op
-	about := []string{draw.Pad(o.Status.Line(14), 10), draw.Pad(o.Type.Line(14), 8),
-		draw.PadLeft(format.Money(o.SourceAmount.Sum), 16), o.Customer.Name.Line(40), o.Reference.Line(40)}
+	about := []string{draw.Pad(o.Status.Line(14), 10), draw.PadLeft(format.Money(o.SourceAmount.Sum), 16),
+		o.Customer.Name.Line(40), o.Type.Line(14), o.Reference.Line(40)}
 	about = slices.DeleteFunc(about, func(s string) bool { return strings.TrimSpace(s) == "" })
 	return ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: string(o.OPID)}, Text: draw.ID(string(o.OPID), 13),
 		About: strings.Join(about, "  ")}
