@@ -31,7 +31,7 @@ var lookedOperations = []scene{
 	{name: "within-status", title: "Totals by type, each split by status", where: "Operations",
 		word: "each split by status", steps: then(toTotals("T by type", "T by customer"),
 			step{".", "╭─ Split each group by"}, step{down + enter, "each split by status"})},
-	{name: "child", title: "A child operation", where: "› Operation", word: "parent",
+	{name: "child", title: "A child operation", where: "› Operation", word: "hidden from the customer",
 		steps: []step{list, {"/", "esc cancel"}, {"type:EXCHANGE status:PROCESSING customer:ราตรี" + enter, "match"},
 			{enter, "next link"}, {"H", "enter open"}, {enter, "Operation 6973"}}},
 	{name: "removed", title: "A document was removed", where: "› Documents", word: "z restores", steps: removed},
