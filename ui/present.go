@@ -6,12 +6,29 @@ import (
 
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
 // Present returns the current options for presenting records.
 func (e *Env) Present() present.Options {
-	return present.Options{Now: e.Now(), Zone: e.Zone(), Masked: e.Masked(), Sign: e.Theme.SignOf, Keys: !e.Theme.Linear}
+	o := present.Options{Now: e.Now(), Zone: e.Zone(), Masked: e.Masked(), Sign: e.Theme.SignOf}
+	if !e.Theme.Linear {
+		o.Press = pressing(e.Keys, e.screen)
+	}
+	return o
+}
+
+// pressing returns how keys are pressed, by name. The place of a screen that is open needs no key; open may be nil.
+func pressing(keys *keymap.Map, open Screen) func(name string) string {
+	return func(name string) string {
+		kind, place := map[string]string{"session.status": KindSession, "limits": KindLimits, "event.list": KindEvents,
+			"audit.list": KindAudit}[name]
+		if place && open != nil && open.Place().Kind == kind {
+			return ""
+		}
+		return keys.Press(name)
+	}
 }
 
 // Sections converts sections of a record for drawing. link returns the link of a fact; nil: facts have no cursor.

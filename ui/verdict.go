@@ -119,5 +119,9 @@ func (s *screenStack) prints(f verdict.Finding) bool {
 
 // verdictOptions present the verdict to the person at this console.
 func (s *window) verdictOptions() present.Options {
-	return present.Options{Now: s.now(), Zone: s.shown.zone, Sign: s.th.SignOf, Keys: !s.th.Linear}
+	o := present.Options{Now: s.now(), Zone: s.shown.zone, Sign: s.th.SignOf}
+	if !s.th.Linear {
+		o.Press = pressing(s.keys, nil)
+	}
+	return o
 }

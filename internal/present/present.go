@@ -48,7 +48,9 @@ type Options struct {
 	Zone   *time.Location    // nil: times are shown as received
 	Masked bool              // hide account numbers and personal data
 	Sign   func(Sign) string // the characters of a sign; nil: no signs
-	Keys   bool              // next steps are keys of the console; false: commands
+	// Press returns how a key of the console is pressed, by its name; "" for the place that is open. Next steps name
+	// keys; nil: commands.
+	Press func(key string) string
 }
 
 // sign is a sign as text, with the separator before the word.

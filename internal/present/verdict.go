@@ -35,23 +35,30 @@ func VerdictHeadline(v verdict.Verdict) Sentence {
 
 // FindingLine is a finding in a line, with keys or a command for the next step.
 func FindingLine(o Options, f verdict.Finding) Sentence {
-	line := f.Line()
-	if o.Keys {
-		line = f.KeyLine()
-	}
-	return Sentence{severityLook(f.Severity), safe(line, 1200)}
+	return Sentence{severityLook(f.Severity), safe(f.LineWith(step(o, f.Next)), 1200)}
 }
 
 // FindingStep is a finding with its next step, for a screen that shows the rest.
 func FindingStep(o Options, f verdict.Finding) Sentence {
-	return Sentence{severityLook(f.Severity), safe(f.Sentence, 600) + " " + stepLine(o, f.Next)}
+	return Sentence{severityLook(f.Severity), safe(f.Sentence, 600) + " " + safe(step(o, f.Next), 600)}
 }
 
-func stepLine(o Options, n verdict.Next) string {
-	if o.Keys {
-		return safe(n.KeyLine(), 600)
+// step is a next step with its keys, if the console has any for it, else with its command.
+func step(o Options, n verdict.Next) string {
+	keys := n.Keys()
+	if o.Press == nil || len(keys) == 0 {
+		return n.Line()
 	}
-	return safe(n.Line(), 600)
+	var presses []string
+	for _, key := range keys {
+		if press := o.Press(key); press != "" {
+			presses = append(presses, press)
+		}
+	}
+	if len(presses) == 0 { // the open screen shows it
+		return n.Do
+	}
+	return n.Do + " (press " + strings.Join(presses, ", then ") + ")"
 }
 
 // PartLine is the state of a part: the first finding about it, else good or not known with what that rests on.
@@ -145,7 +152,7 @@ func findingFacts(o Options, v verdict.Verdict, f verdict.Finding) []Fact {
 	for _, line := range EvidenceOf(o, f) {
 		out = append(out, Fact{Label: "evidence", Value: line, Tone: Dim, Long: true})
 	}
-	next := stepLine(o, f.Next)
+	next := safe(step(o, f.Next), 600)
 	return append(out, Fact{Label: "next step", Value: next, Long: true},
 		Fact{Label: "who", Value: safe(string(f.Who), 120)})
 }

@@ -94,6 +94,16 @@ func (m *Map) isFixed(name string) bool {
 	})
 }
 
+// Press returns what the key of a name is pressed with, as people read it; "" if there is no such key.
+func (m *Map) Press(name string) (press string) {
+	m.each(func(k *Key) {
+		if k.Name == name && press == "" {
+			press = k.Help().Key
+		}
+	})
+	return press
+}
+
 // press replaces what the key is pressed with.
 func (k *Key) press(press string) {
 	if press == "space" {

@@ -286,3 +286,15 @@ func TestViewIsPure(t *testing.T) {
 		return []tea.Msg{c.Wait(5 * time.Second), uitest.Key("Z"), c.Wait(time.Second), uitest.Key("y"), uitest.Size(60, 10), uitest.Keys("j", "j"), c.Wait(time.Minute), uitest.Size(120, 40)}
 	})
 }
+
+// TestANextStepNamesTheKeysThatWork: the keys of a next step are those that the config gives them, without the one of
+// the place that is open.
+func TestANextStepNamesTheKeysThatWork(t *testing.T) {
+	t.Parallel()
+	known := shelltest.Found(incident("18 locked 423"))
+	r, _ := open(t, &fake{}, known, func(o *ui.Options) { o.Keys = map[string]string{"session.reset": "f5"} })
+	r.Has("(press f5)")
+	r.HasNot("press 6", "press X")
+	r, _ = open(t, &fake{}, known)
+	r.Has("(press X)")
+}

@@ -33,12 +33,10 @@ func (v Verdict) Unknown() []string {
 func (v Verdict) State() State { return v.StateOf(Parts()...) }
 
 // Line is a finding in one line: what, since when, what to do and who can do it.
-func (f Finding) Line() string { return f.said(f.Next.Line()) }
+func (f Finding) Line() string { return f.LineWith(f.Next.Line()) }
 
-// KeyLine is Line for someone at the console: with keys instead of the command if there are any.
-func (f Finding) KeyLine() string { return f.said(f.Next.KeyLine()) }
-
-func (f Finding) said(step string) string { return f.What() + " " + f.by(step) }
+// LineWith is Line with the next step in other words.
+func (f Finding) LineWith(step string) string { return f.What() + " " + f.by(step) }
 
 // What is the sentence of a finding with its beginning.
 func (f Finding) What() string {
@@ -61,37 +59,30 @@ func (n Next) Line() string {
 	return n.Do + " (" + n.Command + ")"
 }
 
-// KeyLine is the step with its keys if there are any, else with its command.
-func (n Next) KeyLine() string {
-	if n.Key == "" {
-		return n.Line()
-	}
-	return n.Do + " (press " + n.Key + ")"
-}
-
-// keys are those of the console that show or do what a command does.
-func keys(command string) string {
-	switch command {
+// Keys are the names of the console's keys that show or do what the command does: that of a place and, if the place
+// alone does not, one of its own. Nil: there are none.
+func (n Next) Keys() []string {
+	switch n.Command {
 	case "opdeck doctor":
-		return "6, then D"
+		return []string{"session.status", "doctor"}
 	case "opdeck session status":
-		return "6"
+		return []string{"session.status"}
 	case "opdeck session reset":
-		return "6, then X"
+		return []string{"session.status", "session.reset"}
 	case "opdeck limits":
-		return "5"
+		return []string{"limits"}
 	case "opdeck audit unsettled":
-		return "8"
+		return []string{"audit.list"}
 	case "opdeck audit verify":
-		return "8, then V"
+		return []string{"audit.list", "audit.verify"}
 	case "opdeck event list --rejected":
-		return "7, then b"
+		return []string{"event.list", "events.rejected"}
 	case "opdeck event list --waiting":
-		return "7"
+		return []string{"event.list"}
 	case "opdeck hook get":
-		return "7, then W"
+		return []string{"event.list", "hook.get"}
 	}
-	return ""
+	return nil
 }
 
 // SessionParts are the parts that decide whether calls have a session.

@@ -56,7 +56,6 @@ const (
 type Next struct {
 	Do      string `json:"do"`                // a sentence
 	Command string `json:"command,omitempty"` // "opdeck session reset"
-	Key     string `json:"key,omitempty"`     // of the console: "6, then D"
 }
 
 // Finding is one cause with its evidence.
@@ -144,7 +143,6 @@ func Conclude(f Facts) Verdict {
 				return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Text, b.Text), cmp.Compare(a.From, b.From))
 			})
 			next := cmp.Or(h.next, c.next)
-			next.Key = keys(next.Command)
 			v.Findings = append(v.Findings, Finding{Cause: c.id, Part: c.part, Severity: c.severity, Sentence: h.says,
 				Since: h.since, Evidence: h.evidence, Next: next, Who: cmp.Or(h.who, c.who),
 				concluded: f.Now})
