@@ -21,8 +21,9 @@ func main() {
 	text := flag.Bool("text", false, "print the screens instead of writing pictures")
 	var sizes sizeList
 	flag.Func("sizes", "with -out: more pictures, of the window resized to each of these, as 40x12,160x45", sizes.set)
+	contrast := flag.Bool("contrast", false, "with -out: in high contrast on black instead of dark and light")
 	flag.Parse()
-	if err := run(ctx, *out, *only, *text, sizes); err != nil {
+	if err := run(ctx, *out, *only, *text, *contrast, sizes); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
 		os.Exit(1)
 	}
@@ -67,12 +68,16 @@ func (l *sizeList) set(text string) error {
 }
 
 // run makes the pictures of the scenes whose name contains only.
-func run(ctx context.Context, out, only string, text bool, sizes []paint.Size) error {
+func run(ctx context.Context, out, only string, text, contrast bool, sizes []paint.Size) error {
 	names, err := shown(".")
 	if err != nil {
 		return err
 	}
 	all := out != "" || text
+	themes := grounds
+	if contrast && out != "" {
+		themes = []ground{{"contrast", "high-contrast", "#ffffff", "#000000"}}
+	}
 	if out == "" {
 		out = kept
 	}
@@ -83,7 +88,7 @@ func run(ctx context.Context, out, only string, text bool, sizes []paint.Size) e
 		if !strings.Contains(sc.name, only) {
 			continue
 		}
-		for _, g := range grounds {
+		for _, g := range themes {
 			file := sc.name + "-" + g.name + ".svg"
 			if !all && !names[file] {
 				continue
