@@ -24,7 +24,7 @@ func (w wire) Write(b []byte) (int, error) {
 // inside runs the console in this process, so that it can be profiled, and
 // returns a function that presses a key and waits for its frame; the key "" waits until nothing more is written.
 // OPDECK_BENCH_DIR keeps its state; OPDECK_BENCH_CONFIG is the config of another service.
-func inside(b *testing.B, rows int) (press func(string)) {
+func inside(b testing.TB, rows int) (press func(string)) {
 	b.Helper()
 	dir := os.Getenv("OPDECK_BENCH_DIR")
 	if dir == "" {
