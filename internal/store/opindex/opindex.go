@@ -38,8 +38,10 @@ type cache struct {
 	mu      sync.Mutex
 	parties map[string]int64  // guarded by mu; committed parties by their texts
 	kinds   map[kindKey]int64 // guarded by mu; committed kinds; they are never deleted
-	loaded  []kind            // guarded by mu; as of loadedAt
+	loaded  []kind            // guarded by mu; as of version
 	version int64             // guarded by mu; index version of loaded
+	rows    int64             // guarded by mu; of the scope, as of rowsAt
+	rowsAt  int64             // guarded by mu; index version of rows
 }
 
 var _ index.Store = (*Store)(nil)
@@ -47,7 +49,7 @@ var _ index.Store = (*Store)(nil)
 // New opens the index of a service's machine account in bulk; baseURL and account identify it. Nothing is sent.
 func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, error) {
 	x := &Store{db: bulk, q: bulk, terms: terms{engine: filter.SQLite},
-		cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1}}
+		cache: &cache{parties: map[string]int64{}, kinds: map[kindKey]int64{}, version: -1, rowsAt: -1}}
 	if bulk.Engine() == store.Postgres {
 		x.engine = filter.Postgres
 	}

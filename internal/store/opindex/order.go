@@ -148,11 +148,13 @@ func (x *Store) Place(ctx context.Context, f filter.OperationExpr, s index.Sort,
 	if err != nil {
 		return out, err
 	}
-	p, err := x.plan(ctx, f, now)
-	if err != nil {
-		return out, err
+	p := x.everything(now)
+	if listsAll(f, s) {
+		out.Total, err = x.ops(ctx)
+	} else if p, err = x.plan(ctx, f, now); err == nil {
+		out.Total, err = p.count(ctx)
 	}
-	if out.Total, err = p.count(ctx); err != nil {
+	if err != nil {
 		return out, err
 	}
 	out.In = f.Match(r.Op, now)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/store"
@@ -44,6 +45,17 @@ func (x *Store) plan(ctx context.Context, f filter.OperationExpr, now time.Time)
 		return nil, err
 	}
 	return p, p.drive(ctx)
+}
+
+// everything is a plan of all rows in an order by a column, which needs no kinds; rows and total are 0.
+func (x *Store) everything(now time.Time) *opPlan {
+	return &opPlan{x: x, now: now, all: true, pure: true, rest: filter.True, whole: true}
+}
+
+// listsAll reports whether everything is the plan of a list.
+func listsAll(f filter.OperationExpr, s index.Sort) bool {
+	_, column := columns[s.By()]
+	return column && f.Empty()
 }
 
 // outline is a plan without candidates, for the first rows of a list, which may not need them.

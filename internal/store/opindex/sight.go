@@ -24,13 +24,17 @@ const manyUnseen = 1000
 // Sights summarises when rows were read.
 func (x *Store) Sights(ctx context.Context) (index.Sights, error) {
 	var s index.Sights
+	var err error
+	if s.Rows, err = x.ops(ctx); err != nil {
+		return s, err
+	}
 	var oldest, newest int64
-	err := x.q.QueryRow(ctx, `SELECT (SELECT CAST(COALESCE(SUM(ops), 0) AS BIGINT) FROM index_kind WHERE scope = ?),
+	err = x.q.QueryRow(ctx, `SELECT
 		COALESCE((SELECT MIN(seen_us) FROM index_sight WHERE scope = ? AND seen_us > 0), 0),
 		COALESCE((SELECT MAX(seen_us) FROM index_sight WHERE scope = ?), 0),
 		(SELECT count(*) FROM (SELECT 1 FROM index_sight WHERE scope = ? AND seen_us = 0 LIMIT ?) AS u),
 		(SELECT count(*) FROM index_absent WHERE scope = ? AND gone_us > 0)`,
-		x.scope, x.scope, x.scope, x.scope, manyUnseen, x.scope).Scan(&s.Rows, &oldest, &newest, &s.Unseen, &s.Gone)
+		x.scope, x.scope, x.scope, manyUnseen, x.scope).Scan(&oldest, &newest, &s.Unseen, &s.Gone)
 	s.Oldest, s.Newest = sight(oldest), sight(newest)
 	return s, err
 }

@@ -31,6 +31,29 @@ func (p *opPlan) count(ctx context.Context) (int64, error) {
 	return p.countFrom(ctx, "", filter.True)
 }
 
+// ops counts all rows of the scope: from the kinds, of which there are thousands, once for each version of the index.
+func (x *Store) ops(ctx context.Context) (n int64, err error) {
+	v, err := x.Version(ctx)
+	if err != nil {
+		return 0, err
+	}
+	x.mu.Lock()
+	n, known := x.rows, x.rowsAt == v
+	x.mu.Unlock()
+	if known {
+		return n, nil
+	}
+	err = x.q.QueryRow(ctx, "SELECT CAST(COALESCE(SUM(ops), 0) AS BIGINT) FROM index_kind WHERE scope = ?", x.scope).
+		Scan(&n)
+	if err != nil {
+		return 0, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.rows, x.rowsAt = n, v
+	return n, nil
+}
+
 // tallyKey is a group of each grouping, and a currency.
 type tallyKey struct {
 	groups   [2]string

@@ -263,9 +263,9 @@ func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int6
 func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
 	w := index.Window{AnchorAt: -1}
 	q.Sort.Field = q.Sort.By()
-	p := &opPlan{x: x, now: now, all: true, pure: true, rest: filter.True, whole: true}
+	p := x.everything(now)
 	var err error
-	if _, plain := columns[q.Sort.Field]; !plain || !q.Filter.Empty() {
+	if !listsAll(q.Filter, q.Sort) {
 		if p, err = x.outline(ctx, q.Filter, now); err != nil {
 			return w, err
 		}
