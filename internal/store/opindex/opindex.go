@@ -42,6 +42,7 @@ type cache struct {
 	version int64             // guarded by mu; index version of loaded
 	rows    int64             // guarded by mu; of the scope, as of rowsAt
 	rowsAt  int64             // guarded by mu; index version of rows
+	decoded decodedRows
 }
 
 var _ index.Store = (*Store)(nil)

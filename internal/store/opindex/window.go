@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
@@ -23,7 +24,7 @@ func (x *Store) Get(ctx context.Context, opid string) (index.Record, error) {
 	if !found {
 		return x.gone(ctx, opid)
 	}
-	list, err := x.records(ctx, []int64{n})
+	list, err := x.records(ctx, []int64{n}, x.decoded.operation)
 	if err == nil && len(list) == 0 {
 		err = index.ErrNone
 	}
@@ -33,8 +34,12 @@ func (x *Store) Get(ctx context.Context, opid string) (index.Record, error) {
 	return list[0], nil
 }
 
+// decodeOnly decodes a row of a list that nobody keeps.
+func decodeOnly(_ int64, body []byte) (api.Operation, error) { return decodeOp(body) }
+
 // records reads operations by number, in that order, without missing ones.
-func (x *Store) records(ctx context.Context, ns []int64) ([]index.Record, error) {
+func (x *Store) records(ctx context.Context, ns []int64,
+	decode func(n int64, body []byte) (api.Operation, error)) ([]index.Record, error) {
 	out, places := make([]index.Record, len(ns)), make(map[int64]int, len(ns)) // a record is large: each is read in place
 	for i, n := range ns {
 		places[n] = i
@@ -51,7 +56,7 @@ func (x *Store) records(ctx context.Context, ns []int64) ([]index.Record, error)
 		i := places[n]
 		r := &out[i]
 		found[i], r.Origin = true, origin
-		r.Op, err = decodeOp(body)
+		r.Op, err = decode(n, body)
 		r.Seen, r.Changed, r.Owed = sight(seen), micros(changed), doubt > 0
 		return err
 	}, `SELECT o.n, o.origin, s.seen_us, o.changed_us, o.doubt, r.body
@@ -295,7 +300,7 @@ func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (index
 		w.More = len(after) > q.After
 		ns = append(ns, after[:min(len(after), q.After)]...)
 	}
-	if w.Rows, err = x.records(ctx, ns); err != nil || at == nil {
+	if w.Rows, err = x.records(ctx, ns, x.decoded.operation); err != nil || at == nil {
 		return w, err
 	}
 	w.AnchorAt = slices.IndexFunc(w.Rows, func(r index.Record) bool { return string(r.Op.OPID) == at.opid })
@@ -319,7 +324,7 @@ func (x *Store) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, 
 		return err
 	}
 	for part := range slices.Chunk(ns, 400) {
-		rows, err := x.records(ctx, part)
+		rows, err := x.records(ctx, part, decodeOnly)
 		if err != nil {
 			return err
 		}
