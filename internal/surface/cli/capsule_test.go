@@ -14,12 +14,14 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/capsule"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/server/roletest"
 )
 
 // TestMarkedCapsule: nothing of a service, a store or a config with marks, and no token, name or amount, is in a
 // capsule; capsule show prints what is in it.
 func TestMarkedCapsule(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	m := roletest.OpenMarked(t)
 	ctx := api.WithActor(t.Context(), roletest.Known(api.Actor{Name: "Marla Marked", Role: api.Admin, Via: "command"}))

@@ -13,6 +13,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/act"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/server/roletest"
 )
 
@@ -38,6 +39,7 @@ var printForms = []string{"table", "json", "jsonl", "csv"}
 // every form, because values are masked before a form is chosen: app.Client masks the answer by the context alone, and
 // what prints it does not know the role.
 func TestMarkedRecord(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	m := roletest.OpenMarked(t)
 	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

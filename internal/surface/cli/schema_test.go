@@ -22,6 +22,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/server/roletest"
 )
 
@@ -105,6 +106,7 @@ var untried = map[string]string{
 // what they print against opdeck schema: members that it does not describe fail, and
 // so do missing ones, kinds and null where it does not allow them.
 func TestCommandsPrintTheirSchema(t *testing.T) {
+	racedetector.Skip(t)
 	file := filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(file, []byte(roletest.Config), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/index/indextest"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/cli"
 )
 
@@ -128,6 +129,7 @@ func typable(cell string) bool {
 // cell whose words at most three records have is typed alone, any other with the next cells of its row, and the row is
 // among the first three.
 func TestWhatTheCommandPrintsCanBeTyped(t *testing.T) {
+	racedetector.Skip(t)
 	l := openListed(t)
 	all := l.table(400)
 	shows := func(words []string) (n int) {

@@ -17,6 +17,7 @@ import (
 	"opdeck/api/evidence"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/console"
 	"opdeck/internal/surface/server/roletest"
@@ -39,6 +40,7 @@ type concluded struct {
 // TestEveryConclusionOnEverySurface: for each kind there is a command whose --why, a screen whose E and a plain mode
 // whose "why" print it with the read that shows it; what is concluded of a lasting state is printed after a restart, too.
 func TestEveryConclusionOnEverySurface(t *testing.T) {
+	racedetector.Skip(t)
 	dir := t.TempDir()
 	a := opened(t, dir)
 	ctx := api.WithTrail(api.WithActor(t.Context(), roletest.Known(ana)), a.Audit)

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/act"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/server/roletest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -33,6 +34,7 @@ func placesOf(words roletest.Words) []ui.Place {
 // TestMarkedRecordOnScreens: no screen draws, says in plain mode or copies a marked value or the session's token while
 // nothing is revealed, for any role: not of a record, not raw, not in the palette, not beside the rows.
 func TestMarkedRecordOnScreens(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	m := roletest.OpenMarked(t)
 	words := m.Objects(roletest.Row{})

@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/console"
 )
 
@@ -20,6 +21,7 @@ var update = flag.Bool("update", false, "write the transcript anew")
 
 // TestTranscript holds one session against a file, word for word.
 func TestTranscript(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	a := mirrored(t)
 	op := newest(t, a, 0)

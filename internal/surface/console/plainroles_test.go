@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/console"
 	"opdeck/internal/surface/server/roletest"
 )
@@ -93,6 +94,7 @@ func TestEveryRoleTriesEveryActInPlainMode(t *testing.T) {
 // TestReadOnlyInPlainMode: a read-only context refuses in plain mode what it refuses
 // by key and by command, and nothing of it is left behind but a record of the attempt.
 func TestReadOnlyInPlainMode(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	w, a := roletest.Open(t)
 	for _, r := range roletest.Table {

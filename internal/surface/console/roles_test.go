@@ -13,6 +13,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/surface/server/roletest"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
@@ -104,6 +105,7 @@ func triesKeys(t *testing.T, w *roletest.World, a *app.App, r roletest.Row, role
 // something, says so, and nothing of it is left behind but a record
 // of the attempt.
 func TestReadOnlyOnEveryScreen(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	w, a := roletest.Open(t)
 	for _, r := range roletest.Table {

@@ -267,19 +267,10 @@ func (d *typedBack) typesBack(t *testing.T, rows []map[string]string, ids, all, 
 	return n
 }
 
-// notRaced skips a test that types thousands of keys and looks for what they find, not for races: with the detector it
-// takes longer than a package may. .ci/run runs it without.
-func notRaced(t *testing.T) {
-	t.Helper()
-	if racedetector.Enabled {
-		t.Skip("runs without the race detector")
-	}
-}
-
 // TestWhatTheListShowsCanBeTyped: each cell of each column of thirty rows, as drawn, cut, masked or whole, finds its
 // row, in the list and by the key o (see typesBack).
 func TestWhatTheListShowsCanBeTyped(t *testing.T) {
-	notRaced(t)
+	racedetector.Skip(t)
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		whole := openTypedBack(t, s, api.Admin, 400, shownColumns...)
 		shown, ids := whole.drawn(shownColumns), whole.first(t, typedRows)
@@ -411,7 +402,7 @@ func togetherWrong(row map[string]string) [][2]string {
 // TestNoMatchOffersWhatWouldMatch: what people mistype matches nothing, and what would match is one key away, in the
 // list and while typing; where one character is wrong, that shows the row that was meant.
 func TestNoMatchOffersWhatWouldMatch(t *testing.T) {
-	notRaced(t)
+	racedetector.Skip(t)
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		d := openTypedBack(t, s, api.Admin, 400, shownColumns...)
 		rows, ids := d.drawn(shownColumns), d.first(t, typedRows)

@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/lending"
+	"opdeck/internal/e2e/racedetector"
 )
 
 // lent lists the calls that scripts may make.
@@ -60,6 +61,7 @@ func (r *rig) sample(route *endpoint.Route, n int) (path, body string, header ma
 // TestRolesByWritesByBorrowers: every write that is lent, as a borrower of every role:
 // who may sends it as the service takes it, who may not sends nothing.
 func TestRolesByWritesByBorrowers(t *testing.T) {
+	racedetector.Skip(t)
 	r := newRig(t, "")
 	sent := 0
 	r.set(func(next http.Handler, w http.ResponseWriter, req *http.Request) {
