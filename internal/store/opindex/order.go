@@ -148,9 +148,9 @@ func (x *Store) Place(ctx context.Context, f filter.OperationExpr, s index.Sort,
 	if err != nil {
 		return out, err
 	}
-	p := x.everything(now)
+	p := everything(x, now)
 	if listsAll(f, s) {
-		out.Total, err = x.ops(ctx)
+		out.Total, err = countRows(ctx, x)
 	} else if p, err = x.plan(ctx, f, now); err == nil {
 		out.Total, err = p.count(ctx)
 	}

@@ -25,7 +25,7 @@ const manyUnseen = 1000
 func (x *Store) Sights(ctx context.Context) (index.Sights, error) {
 	var s index.Sights
 	var err error
-	if s.Rows, err = x.ops(ctx); err != nil {
+	if s.Rows, err = countRows(ctx, x); err != nil {
 		return s, err
 	}
 	var oldest, newest int64

@@ -268,7 +268,7 @@ func (p *opPlan) numbers(ctx context.Context, query string, args ...any) ([]int6
 func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
 	w := index.Window{AnchorAt: -1}
 	q.Sort.Field = q.Sort.By()
-	p := x.everything(now)
+	p := everything(x, now)
 	var err error
 	if !listsAll(q.Filter, q.Sort) {
 		if p, err = x.outline(ctx, q.Filter, now); err != nil {
