@@ -78,7 +78,7 @@ func (r *run) runs(d time.Duration) error {
 
 // still measures the list while nothing counts down: there is no session.
 func (b *bench) still(ctx context.Context) error {
-	if err := b.w.command(ctx, "session", "reset", "--yes"); err != nil {
+	if _, err := b.w.command(ctx, "session", "reset", "--yes"); err != nil {
 		return err
 	}
 	return b.idle(b.w, "idle on the list", "", most{bytes: 0, wakeups: 2, cpu: 0.01})
@@ -86,7 +86,7 @@ func (b *bench) still(ctx context.Context) error {
 
 // counting measures the limits screen with a session that counts down.
 func (b *bench) counting(ctx context.Context) error {
-	if err := b.w.command(ctx, "session", "login", "--yes"); err != nil {
+	if _, err := b.w.command(ctx, "session", "login", "--yes"); err != nil {
 		return err
 	}
 	return b.idle(b.w, "idle on the limits, a session's time running", "5", most{bytes: 20, wakeups: -1, cpu: 0.05})

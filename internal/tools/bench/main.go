@@ -66,7 +66,7 @@ func command(ctx context.Context, args []string, out, log io.Writer) (err error)
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
 	}
 	if o.bin == "" {
-		if o.bin, err = build(ctx, o.dir); err != nil {
+		if o.bin, err = build(ctx, o.dir, "opdeck"); err != nil {
 			return err
 		}
 	}

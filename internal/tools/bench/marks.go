@@ -66,7 +66,8 @@ func measure(ctx context.Context, w *world, o options, log io.Writer) (string, e
 		return "", err
 	}
 	marks := []mark{
-		{"start", b.start}, {"keys", b.keys}, {"floor of keys", b.floor}, {"filter", b.filter}, {"held", b.held},
+		{"start", func() error { return b.start(ctx) }}, {"commands", func() error { return b.commands(ctx) }},
+		{"keys", b.keys}, {"floor of keys", b.floor}, {"filter", b.filter}, {"held", b.held},
 		{"burst", b.burst}, {"storm", b.stormed},
 		{"idle", func() error { return b.still(ctx) }},
 		{"idle counting", func() error { return b.counting(ctx) }},
@@ -118,39 +119,6 @@ func (b *bench) openOn(w *world, args ...string) (*run, error) {
 	}
 	_, err = r.quiet(700 * time.Millisecond)
 	return r, err
-}
-
-// start measures fresh processes.
-func (b *bench) start() error {
-	var first, ready, cpu []time.Duration
-	for range b.p.starts {
-		r, err := start(b.w)
-		if err != nil {
-			return err
-		}
-		at, err := r.until(10*time.Second, func() bool { return strings.TrimSpace(r.text()) != "" })
-		if err == nil {
-			first = append(first, at.Sub(r.began))
-			at, err = r.shows(b.newest(), 10*time.Second)
-			ready = append(ready, at.Sub(r.began))
-		}
-		if err == nil {
-			_, err = r.quiet(300 * time.Millisecond)
-		}
-		if u, uerr := usage(r.cmd.Process.Pid); uerr == nil {
-			cpu = append(cpu, u.cpu)
-		}
-		r.stop()
-		if err != nil {
-			return err
-		}
-	}
-	b.add("exec to first paint, p50", 20, percentile(first, 50), "ms")
-	b.report("exec to first paint, slowest", percentile(first, 100), "ms")
-	b.add("exec to the list with data, p50", 40, percentile(ready, 50), "ms")
-	b.report("exec to the list with data, slowest", percentile(ready, 100), "ms")
-	b.report("CPU of a start", percentile(cpu, 50), "ms")
-	return nil
 }
 
 // filter types filters; every key that gives another answer is timed until its

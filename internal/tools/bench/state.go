@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,10 +32,10 @@ type world struct {
 	extra []string // added to the environment
 }
 
-// build compiles the program into dir.
-func build(ctx context.Context, dir string) (string, error) {
-	bin := filepath.Join(dir, "opdeck")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, "opdeck").CombinedOutput()
+// build compiles a program into dir.
+func build(ctx context.Context, dir, pkg string) (string, error) {
+	bin := filepath.Join(dir, path.Base(pkg))
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", bin, pkg).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
@@ -64,13 +65,14 @@ func (w *world) environ() []string {
 }
 
 // command runs the program as a command, not as a console.
-func (w *world) command(ctx context.Context, args ...string) error {
+func (w *world) command(ctx context.Context, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, w.bin, append([]string{"--still"}, args...)...)
 	c.Env = w.environ()
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("opdeck %s: %w\n%s", strings.Join(args, " "), err, out)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("opdeck %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
-	return nil
+	return string(out), nil
 }
 
 // fill fills the index with w.rows operations and marks it as just read.
