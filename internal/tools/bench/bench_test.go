@@ -31,7 +31,8 @@ func TestQuick(t *testing.T) {
 		&out, &log); err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
-	for _, what := range []string{"exec to first paint, p50", "key to changed screen, cursor down, p99", "bytes, page",
+	for _, what := range []string{"exec to first paint, p50",
+		"only opens the same store", "operation get, exec to its end", "key to changed screen, cursor down, p99", "bytes, page",
 		"CPU a key", "only writes as much: a page, p50", "peak memory", "filter: key to first",
 		"keys more than a frame behind", "100 keys at once", "lines that differ afterwards | ≤ 0 lines | 0 lines | pass",
 		"wake-ups a second"} {
