@@ -13,6 +13,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"opdeck/api"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store/storetest"
 )
 
@@ -117,6 +118,7 @@ func (l *listener) say(line string, want ...string) {
 // A document is removed and put back over ssh -T, on a dumb terminal, and by
 // asking for lines, by someone who only reads lines and answers.
 func TestPlainOverSSH(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	p := begin(t, "")
 	opid, guid := p.opid()
@@ -176,6 +178,7 @@ func TestPlainOverSSH(t *testing.T) {
 // TestPlainExportsAreCommands: who may export gets the command that does it from their own
 // machine, on one line however narrow the terminal is, as the drawn console gives it.
 func TestPlainExportsAreCommands(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	p := begin(t, "")
 	p.opid() // a live read, which fills the list
