@@ -84,10 +84,12 @@ type Seen struct {
 // changes of the row under the cursor have no effect on it.
 type Confirm struct {
 	ID                    string        // the object's id, exactly; shown, and typed (last four) in production
+	IDLabel               string        // whose id it is: "document id"; empty: "id"
 	Title                 string        // "Remove document"
 	Ask                   string        // "Remove invoice.pdf from operation 7f3a…?"
 	Facts                 []widget.Pair // the content to confirm; part of the digest
 	Risk                  string        // what cannot be undone; "" for nothing
+	Destroys              bool          // Risk comes first, in red: what is lost does not come back
 	Verb                  string        // the word on the Yes button: "Remove"
 	SkipTypedConfirmation bool          // y is enough even in production, because nothing changes at the service
 	// Yes returns the write. The shell waits for it before it exits. It is called

@@ -27,8 +27,9 @@ type world struct {
 	screens  []*fake
 	copied   []string
 	copyErr  error
-	commands []ui.Command // of every screen
-	pressed  bool         // a screen says which of the session's keys was pressed
+	commands []ui.Command  // of every screen
+	pressed  bool          // a screen says which of the session's keys was pressed
+	further  []widget.Pair // facts of the question before a removal, behind the usual ones
 }
 
 // paneFrom is the cell from which on a pane is beside the table of a fake.
@@ -212,8 +213,9 @@ func (f *fake) ask() ui.Action {
 	w := f.world
 	return ui.Confirm{
 		ID: row.ID, Title: "Remove document", Ask: "Remove " + row.Cells[1] + " from operation 7f3a?", Verb: "Remove",
-		Facts: []widget.Pair{{Label: "file", Value: row.Cells[1]}, {Label: "size", Value: row.Cells[2]}},
-		Risk:  "Only the link is removed; z restores it.",
+		Facts:   append([]widget.Pair{{Label: "file", Value: row.Cells[1]}, {Label: "size", Value: row.Cells[2]}}, w.further...),
+		IDLabel: "document id",
+		Risk:    "Only the link is removed; z restores it.",
 		Yes: func(seen ui.Seen) tea.Cmd {
 			f.seen = append(f.seen, seen)
 			send := f.env.Write(func(context.Context) (ui.Then, ui.Notify) {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -67,8 +68,9 @@ type panel struct {
 	scroll      int
 	width       int // 0: dialogWidth
 	tone        theme.Tone
-	bare        bool // no frame; it uses the full height
-	hangs       bool // its upper edge has a fixed line at any height
+	more        string // how to see the hidden lines; empty: the key of the next page
+	bare        bool   // no frame; it uses the full height
+	hangs       bool   // its upper edge has a fixed line at any height
 }
 
 // hidden is the number of lines of the body that do not fit into h lines; in a frame the
@@ -88,6 +90,11 @@ func (p panel) fitted(h int) panel {
 	if p.bare || p.hidden(h) == 0 {
 		return p
 	}
+	return p.filled()
+}
+
+// filled returns the panel without empty lines.
+func (p panel) filled() panel {
 	full := func(lines []string) []string {
 		return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.TrimSpace(l) == "" })
 	}
@@ -108,7 +115,7 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 	case p.bare:
 		lines = draw.Lay(lines, w, max(h-len(p.tail), 0))
 	case hidden > 0:
-		lines = append(lines, th.Dim.Render("pgdown shows more"))
+		lines = append(lines, th.Dim.Render(draw.Cut(p.more, max(w-4, 1))))
 	}
 	lines = append(lines, p.tail...)
 	if !p.bare {
@@ -125,6 +132,13 @@ func (s *Shell) scrolled(o overlay, by int) int {
 	w, h := s.area()
 	p := o.panel(s, w, h, s.now()).fitted(h)
 	return max(min(p.scroll+by, p.hidden(h)), 0)
+}
+
+// turned is scrolled by whole pages of what is visible.
+func (s *Shell) turned(o overlay, pages int) int {
+	w, h := s.area()
+	p := o.panel(s, w, h, s.now()).fitted(h)
+	return s.scrolled(o, pages*max(len(p.body)-p.hidden(h), 1))
 }
 
 // do is an Action of the shell itself.
@@ -178,6 +192,7 @@ func (s *dialogStack) questions() []*question {
 func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	w, h := s.area()
 	p := o.panel(s, w, h, now)
+	p.more = cmp.Or(p.more, s.keys.Nav.PageDown.Help().Key+" shows more")
 	box := p.draw(s.th, w, h)
 	if len(box) == 0 {
 		return below

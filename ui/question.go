@@ -10,11 +10,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api/untrusted"
 	"opdeck/internal/format"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -47,6 +44,8 @@ type question struct {
 	last   time.Time // the last typed character
 	note   string
 	scroll int
+	read   bool   // its last line was on screen: before that there is no yes
+	size   [2]int // of the window that scroll is for
 	k      keymap.Dialog
 	nav    keymap.Nav
 	cancel keymap.Key
@@ -58,7 +57,7 @@ func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
 	// Safe to draw, whatever its source; the digest is of the exact content.
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
-	q.c.Facts = safeFacts(c.Facts)
+	q.c.Facts, q.c.IDLabel = safeFacts(c.Facts), cmp.Or(safe(c.IDLabel), "id")
 	return q
 }
 
@@ -74,7 +73,7 @@ func safeFacts(list []widget.Pair) []widget.Pair {
 func digest(c Confirm) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
-	for _, s := range []string{c.ID, c.Title, c.Ask, c.Risk} {
+	for _, s := range []string{c.IDLabel, c.ID, c.Title, c.Ask, c.Risk} {
 		part(s)
 	}
 	for _, f := range c.Facts {
@@ -160,13 +159,15 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	q.note = ""
 	switch {
 	case q.nav.PageDown.Match(p):
-		q.scroll = s.scrolled(q, 1)
+		q.scroll = s.turned(q, 1)
 	case q.nav.PageUp.Match(p):
-		q.scroll = s.scrolled(q, -1)
+		q.scroll = s.turned(q, -1)
 	case q.k.Next.Match(p), q.k.Prev.Match(p):
 		q.markOther()
 	case q.k.Answer.Match(p):
 		return q.enter(now)
+	case !q.read && !q.cancel.Match(p) && (q.typed || q.k.Yes.Match(p)):
+		q.note = q.unread() + "."
 	case q.typed && !q.cancel.Match(p):
 		if q.edit.Type(p) {
 			q.last, q.yes = now, q.matches()
@@ -193,8 +194,13 @@ func (q *question) owns(p keymap.Press) bool {
 
 // markOther marks the other answer, if it is allowed.
 func (q *question) markOther() {
-	if !q.yes && q.typed && !q.matches() {
-		q.note = strings.TrimRight(q.demand(false), ".:") + "."
+	switch {
+	case q.yes:
+	case !q.read:
+		q.note = q.unread() + "."
+		return
+	case q.typed && !q.matches():
+		q.note = strings.TrimRight(q.demand(), ".:") + "."
 		return
 	}
 	q.yes = !q.yes
@@ -202,22 +208,22 @@ func (q *question) markOther() {
 
 func (q *question) matches() bool { return q.want != "" && q.edit.Value() == q.want }
 
-// demand says what to type, in few words if there is little room.
-func (q *question) demand(short bool) string {
-	switch {
-	case q.want == "":
+// demand says what to type.
+func (q *question) demand() string {
+	if q.want == "" {
 		return "This id cannot be typed: you can only answer no."
-	case short:
-		return fmt.Sprintf("Last %d of id:", len(q.want))
 	}
-	return fmt.Sprintf("Type the last %s of the id:", format.Plural(len(q.want), "character", "characters"))
+	return "Type the last " + q.wanted() + " of the " + q.c.IDLabel + ":"
 }
+
+// wanted is how many characters are typed.
+func (q *question) wanted() string { return format.Plural(len(q.want), "character", "characters") }
 
 func (q *question) enter(now time.Time) (Action, tea.Cmd, bool) {
 	switch {
 	case !q.yes:
 		return q.sayNo()
-	case q.typed && (!q.matches() || now.Sub(q.last) < quiet):
+	case !q.read, q.typed && (!q.matches() || now.Sub(q.last) < quiet):
 		return nil, nil, false
 	}
 	return q.sayYes()
@@ -250,113 +256,33 @@ func (q *question) sayNo() (Action, tea.Cmd, bool) {
 	return nil, nil, true
 }
 
+// keys names what the keys answer now: what enter does, and how to get to a yes.
 func (q *question) keys() []keymap.Key {
-	if q.typed { // n is a character there
-		no := q.k.No
-		no.SetHelp("esc", "no")
-		enter, tab := q.k.Answer, q.k.Next
-		marked, other := "no", q.c.Verb
-		if q.yes {
-			marked, other = other, marked
-		}
-		if enter.SetHelp("enter", marked); !q.matches() {
-			return []keymap.Key{no, enter}
-		}
-		tab.SetHelp("tab", "mark "+other)
-		return []keymap.Key{no, enter, tab}
-	}
-	return []keymap.Key{q.k.Yes, q.k.No, q.k.Answer, q.k.Next}
-}
-
-func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
-	if h < 8 {
-		return q.small(s.th, w, h, now)
-	}
-	in := max(min(w, dialogWidth)-4, 1)
-	p := panel{title: q.c.Title, body: q.content(s.th, in, false), tail: q.tail(s.th, in, now), scroll: q.scroll,
-		tone: theme.Warn}
-	if p.fitted(h).hidden(h) > 0 { // show the risk above the part that scrolls
-		p.body = q.content(s.th, in, true)
-	}
-	if s.opt.About.Environment == Production {
-		p.tone = theme.Bad
-	}
-	if !q.ready(now) {
-		p.foot = s.th.Signs.Wait + " wait, keys work in a moment"
-	}
-	return p
-}
-
-// content returns the question, its facts, and its risk below or above them.
-func (q *question) content(th *theme.Theme, w int, riskFirst bool) []string {
-	var out, risk []string
-	for _, l := range draw.Wrap(q.c.Ask, w) {
-		out = append(out, th.Strong.Render(l))
-	}
-	if q.c.Risk != "" {
-		risk = append(risk, "")
-		for _, l := range draw.Wrap(th.Signs.Warn+" "+q.c.Risk, w) {
-			risk = append(risk, th.Warn.Render(l))
-		}
-	}
-	if riskFirst {
-		out, risk = append(out, risk...), nil
-	}
-	out = append(out, "")
-	var facts []widget.Pair
-	if q.c.ID != "" {
-		facts = append(facts, widget.Pair{Label: "id", Value: untrusted.Text(q.c.ID).Line(200), Long: true})
-	}
-	return append(append(out, widget.Pairs(th, append(facts, q.c.Facts...), min(w, 90))...), risk...)
-}
-
-// tail returns the typed characters, the note and the two answers.
-func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
-	out := []string{""}
-	if q.note != "" {
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+q.note, w)))
-	}
-	if q.typed {
-		ask := draw.Cut(q.demand(w < 50), max(w-7, 1))
-		out = append(out, ask+" "+q.edit.View(th, min(6, w), q.ready(now), ""))
-	}
-	return append(out, q.answers(th, w, now))
-}
-
-func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
-	no, yes := "  No  ", "  "+q.c.Verb+"  "
+	yes, no, enter, other := q.k.Yes, q.k.No, q.k.Answer, q.k.Next
+	marked := "No"
 	if q.yes {
-		yes = "[ " + q.c.Verb + " ]"
-	} else {
-		no = "[ No ]"
+		marked = q.c.Verb
 	}
-	if draw.Width(no)+draw.Width(yes)+2 > w {
-		yes = draw.Cut(yes, max(w-draw.Width(no)-2, 0))
+	yes.SetHelp(yes.Help().Key, q.c.Verb)
+	no.SetHelp(no.Help().Key, "No")
+	enter.SetHelp(enter.Help().Key+":", marked)
+	other.SetHelp(other.Help().Key, "changes")
+	if q.typed { // n is a character there
+		no.SetHelp(q.cancel.Help().Key, "No")
 	}
-	style := func(on bool) theme.Style {
-		switch {
-		case !q.ready(now):
-			return th.Dim
-		case on:
-			return th.Selected(theme.Strong)
-		}
-		return theme.Style{}
+	switch {
+	case !q.read:
+		more := q.nav.PageDown
+		more.SetHelp(more.Help().Key, "the rest")
+		more.Extra = false
+		return []keymap.Key{more, no}
+	case q.typed && q.want == "":
+		return []keymap.Key{no}
+	case q.typed && !q.matches():
+		yes.SetHelp("type "+q.wanted()+",", "then "+q.k.Answer.Help().Key+": "+q.c.Verb)
+		return []keymap.Key{yes, no}
+	case q.typed:
+		return []keymap.Key{enter, no, other}
 	}
-	return draw.Lay([]string{style(!q.yes).Render(no) + "  " + style(q.yes).Render(yes)}, w, 1)[0]
-}
-
-// small returns the question without a frame, for windows of a few lines: its object
-// and the answers.
-func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
-	w = min(w, dialogWidth)
-	body := q.content(th, w, true)
-	if q.c.ID != "" {
-		body = append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")},
-			body...)
-	}
-	tail := q.tail(th, w, now)[1:]
-	if len(tail) >= h { // drop the note first, then the typed characters; the answers stay
-		tail = tail[len(tail)-max(h-1, 1):]
-	}
-	return panel{body: body, tail: tail, scroll: q.scroll, bare: true}
+	return []keymap.Key{yes, no, enter, other}
 }

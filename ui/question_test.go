@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"opdeck/ui"
 	"opdeck/ui/uitest"
+	"opdeck/ui/widget"
 )
 
 const armed = 400 * time.Millisecond
@@ -170,7 +172,7 @@ func TestTypedInProduction(t *testing.T) {
 				r.Send(uitest.Type("b1c2"), uitest.Key("enter"))
 			}
 			r.Send(w.clock.Wait(armed), w.clock.Wait(0))
-			r.Has("Type the last 4 characters")
+			r.Has("Type the last 4 characters of the document id:", "aaaa0000[b1c2]", "type 4 characters, then enter: Remove", "esc No")
 			r.Send(c.keys(w.clock)...)
 			if (len(w.removed) == 1) != c.wrote {
 				t.Errorf("removed %v\n%s", w.removed, r.View())
@@ -260,11 +262,101 @@ func TestReadOnlyOffersNoWrite(t *testing.T) {
 	r.HasNot("[ No ]")
 }
 
+// unread reports whether a part of the open question was not shown yet.
+func unread(r *uitest.Run) bool {
+	return strings.Contains(r.View(), "pgdown shows") || strings.Contains(r.View(), "pgdown: rest")
+}
+
+// toTheEnd shows the rest of an open question.
+func toTheEnd(r *uitest.Run, clock *uitest.Clock) (shown string) {
+	for range 200 {
+		if shown += r.View(); !unread(r) {
+			break
+		}
+		r.Send(uitest.Key("pgdown"))
+	}
+	r.Send(clock.Wait(armed))
+	return shown
+}
+
+// TestYesNeedsAllThatIsAsked: in any window and for any number of facts there is no yes before the last line of a
+// question was shown, the question says how to see it, and no line is skipped on the way.
+func TestYesNeedsAllThatIsAsked(t *testing.T) {
+	for _, size := range [][2]int{{20, 5}, {20, 9}, {40, 12}, {80, 24}, {120, 40}} {
+		for _, facts := range []int{0, 3, 12, 60} {
+			for _, ground := range []ui.Environment{ui.Test, ui.Production} {
+				t.Run(fmt.Sprint(size, facts, ground), func(t *testing.T) {
+					w := newWorld()
+					for i := range facts {
+						w.further = append(w.further, widget.Pair{Label: "of", Value: fmt.Sprintf("(%d)", i)})
+					}
+					last := fmt.Sprintf("(%d)", facts-1)
+					if facts == 0 {
+						last = "1.2 MB"
+					}
+					r := w.start(t, w.options(ground)).Send(uitest.Size(size[0], size[1]), uitest.Key("x"), w.clock.Wait(armed))
+					answer := func() {
+						if ground != ui.Production {
+							r.Send(uitest.Key("tab"), uitest.Key("tab"), uitest.Key("y"))
+							return
+						}
+						for _, c := range "b1c2" {
+							r.Send(uitest.Key(string(c)), w.clock.Wait(150*time.Millisecond))
+						}
+						r.Send(uitest.Key("tab"), uitest.Key("tab"))
+					}
+					if !strings.Contains(r.View(), last) && !strings.Contains(r.View(), "pgdown") {
+						t.Errorf("a part is hidden, and nothing says how to see it:\n%s", r.View())
+					}
+					shown := r.View()
+					if unread(r) {
+						answer()
+						if len(w.removed) != 0 {
+							t.Fatalf("yes, although %q was not shown:\n%s", last, shown)
+						}
+					}
+					shown += toTheEnd(r, w.clock)
+					for i := range facts {
+						if n := fmt.Sprintf("(%d)", i); !strings.Contains(shown, n) {
+							t.Errorf("%s was never shown", n)
+						}
+					}
+					if !strings.Contains(shown, last) {
+						t.Errorf("%q was never shown:\n%s", last, r.View())
+					}
+					if r.Send(uitest.Key("pgup")); ground == ui.Production {
+						answer()
+						r.Send(uitest.Key("enter"))
+					} else {
+						r.Send(uitest.Key("y"))
+					}
+					if len(w.removed) != 1 {
+						t.Errorf("no yes after all was shown:\n%s", r.View())
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestYesWaitsForTheRestInAnotherWindow: what was shown stays read; what was not is not by another size.
+func TestYesWaitsForTheRestInAnotherWindow(t *testing.T) {
+	for first, yes := range map[[2]int]int{{120, 40}: 1, {40, 12}: 0} {
+		w := newWorld()
+		r := w.start(t, w.options(ui.Test)).Send(uitest.Size(first[0], first[1]), uitest.Key("x"), w.clock.Wait(armed),
+			uitest.Size(30, 10), w.clock.Wait(time.Second), uitest.Key("y"))
+		if len(w.removed) != yes {
+			t.Errorf("from %v: removed %v\n%s", first, w.removed, r.View())
+		}
+	}
+}
+
 // At the smallest size the question still shows its id, the field and the answers.
 func TestSmallQuestion(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Production)).Send(uitest.Size(20, 5), uitest.Key("x"), w.clock.Wait(armed))
-	r.Has("Remove 9f1c2", "b1c2?", "Last 4 of id:", "[ No ]", "PRODUCTION")
+	r.Has("Remove 9f1c2", "b1c2?", "Last 4 of id:", "[ No ]", "PRODUCTION", "pgdown")
+	toTheEnd(r, w.clock)
 	for _, c := range "b1c2" {
 		r.Send(uitest.Key(string(c)), w.clock.Wait(150*time.Millisecond))
 	}
