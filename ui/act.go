@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -65,6 +66,9 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 // explain opens a page of sentences. If a form was refused and its screen is on top, explain
 // opens that form again.
 func (s *Shell) explain(st *openScreen, e Explain) {
+	if e.then != nil {
+		e.Lines = append(slices.Clone(e.Lines), e.then(s.keys, s.way))
+	}
 	if e.failed {
 		s.activity.note(s.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
@@ -65,6 +66,8 @@ type Explain struct {
 	failed    bool   // it reports an error
 	resending bool   // its form can be corrected and sent again
 	field     string // api.Error.Field: the wrong input
+	// then is a further sentence, which names keys as they are bound.
+	then func(k *keymap.Map, way func(keymap.Key) string) string
 }
 
 // Final is a failure after which the same form must not be sent again, because

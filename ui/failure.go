@@ -28,24 +28,32 @@ func Failure(what string, err error) Explain {
 	if what := remedy.Screen(e); what != "" {
 		lines = append(lines, what)
 	}
-	k := keymap.New()
-	if e.Kind == api.UnknownOutcome {
-		lines = append(lines, "A notice appears when the outcome is known; "+k.Global.Audit.Help().Key+
-			" lists unsettled writes.")
-	}
-	if e.Kind == api.RateLimited {
-		lines = append(lines, k.Global.Limits.Help().Key+" shows when the next call is possible; try again then.")
-	}
-	if e.Rule == api.RuleApproval {
-		lines = append(lines, "They find it in the console with "+k.Global.Audit.Help().Key+", then "+
-			k.Audit.Approvals.Help().Key+".")
-	}
 	var facts []widget.Pair
 	if e.RequestID != "" {
 		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Text(e.RequestID).Line(80)})
 	}
 	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, resending: canResend(e),
-		field: e.Field}
+		field: e.Field, then: whereNext(e)}
+}
+
+// whereNext says where a person sees what follows from an error, with the keys as way names them; nil: there is no
+// such place.
+func whereNext(e *api.Error) func(k *keymap.Map, way func(keymap.Key) string) string {
+	switch {
+	case e.Kind == api.UnknownOutcome:
+		return func(k *keymap.Map, way func(keymap.Key) string) string {
+			return "A notice appears when the outcome is known; " + way(k.Global.Audit) + " lists unsettled writes."
+		}
+	case e.Kind == api.RateLimited:
+		return func(k *keymap.Map, way func(keymap.Key) string) string {
+			return way(k.Global.Limits) + " shows when the next call is possible; try again then."
+		}
+	case e.Rule == api.RuleApproval:
+		return func(k *keymap.Map, way func(keymap.Key) string) string {
+			return "They find it in the console with " + way(k.Global.Audit) + ", then " + way(k.Audit.Approvals) + "."
+		}
+	}
+	return nil
 }
 
 // canResend reports whether nothing was done and a corrected form may be sent again.

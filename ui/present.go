@@ -7,6 +7,7 @@ import (
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -17,6 +18,24 @@ func (e *Env) Present() present.Options {
 		o.Press = pressing(e.Keys, e.screen)
 	}
 	return o
+}
+
+// Way names a key in a sentence: how it is pressed; in plain mode the word that is typed.
+func (e *Env) Way(k keymap.Key) string { return wayOf(e.Theme, k) }
+
+// With is for act.Object: it names an act's key in the middle of a sentence.
+func (e *Env) With(act string) string {
+	k, _ := e.Keys.Find(act)
+	return "with " + e.Way(k)
+}
+
+func (s *window) way(k keymap.Key) string { return wayOf(s.th, k) }
+
+func wayOf(th *theme.Theme, k keymap.Key) string {
+	if th.Linear {
+		return k.Word
+	}
+	return k.Help().Key
 }
 
 // pressing returns how keys are pressed, by name. The place of a screen that is open needs no key; open may be nil.

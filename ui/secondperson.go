@@ -1,15 +1,17 @@
 package ui
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -32,7 +34,8 @@ func (s *Shell) confirm(st *openScreen, c Confirm) {
 			Paste: widget.PasteKeep, Value: waits.Reason}},
 		Submit: func(v Values) (Action, tea.Cmd) {
 			c := c
-			c.consent, c.Verb = api.Consent{Reason: strings.TrimSpace(v.Text(0)), AskOnly: true}, "Ask for approval"
+			c.consent, c.Verb = api.Consent{Reason: strings.TrimSpace(v.Text(0)), AskOnly: true}, askFor
+			c.Title, c.Ask = askFor, askFor+": "+lowered(c.Ask)
 			return do(func(s *Shell) tea.Cmd {
 				s.push(newQuestion(s, st.id, c.secondPerson("A second person must approve this. Nothing is sent yet.")))
 				return nil
@@ -41,11 +44,23 @@ func (s *Shell) confirm(st *openScreen, c Confirm) {
 	s.push(newInput(st.id, f))
 }
 
-// secondPerson is the question with its reason and what a yes does now.
+// askFor is what the requester of an approval does.
+const askFor = "Ask for approval"
+
+// lowered is a sentence behind a colon.
+func lowered(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[n:]
+}
+
+// secondPerson is the question with its reason and, first, what a yes does now.
 func (c Confirm) secondPerson(now string) Confirm {
-	c.Risk = strings.TrimSpace(c.Risk + " " + now)
-	c.Facts = append(slices.Clone(c.Facts), widget.Pair{Label: "reason", Value: cmp.Or(c.consent.Reason, "none given"),
-		Long: true})
+	c.Risk = strings.TrimSpace(now + " " + c.Risk)
+	reason := widget.Pair{Label: "reason", Value: c.consent.Reason, Long: true}
+	if reason.Value == "" {
+		reason.Value, reason.Tone = "no reason given", theme.Warn
+	}
+	c.Facts = append([]widget.Pair{reason}, c.Facts...)
 	return c
 }
 

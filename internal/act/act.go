@@ -74,13 +74,16 @@ type Key struct {
 }
 
 // Question is the text that a person reads before and after an act with confirmation. Fill replaces {item}, {id} and
-// {object}.
+// {object}, and {with ACT} by how the surface runs that act: "with z".
 type Question struct {
 	Title string // "Remove document"
 	Verb  string // on the button: "Remove"
 	Ask   string // "Remove {item} from operation {id}?"
 	Risk  string // what cannot be undone; empty for nothing
-	Done  string // "Removed {item}."
+	Of    string // whose id is shown, and typed in production: "document id"; empty: "id"
+	// Destroys: Risk comes first, and stands out, because nothing brings back what is lost.
+	Destroys bool
+	Done     string // "Removed {item}."
 	// Declined is the notice after a no: "Not removed."; empty: "Nothing was sent."
 	Declined string
 	// Consequence is for the approver. Only acts of the gate (api.ActKind) have one.
@@ -196,13 +199,28 @@ type Object struct {
 	Item string // safe text: the file name, "" for none
 	ID   string // of the operation or customer, shortened for the surface
 	Kind string // "operation", "customer"
+	// With says how an act is run here: "with z", "with opdeck document restore"; nil: sentences do without.
+	With func(act string) string
 }
 
 // Fill returns the question with its placeholders filled.
 func (q Question) Fill(o Object) Question {
 	r := strings.NewReplacer("{item}", o.Item, "{id}", o.ID, "{object}", o.Kind)
-	q.Ask, q.Risk, q.Done = r.Replace(q.Ask), r.Replace(q.Risk), r.Replace(q.Done)
+	q.Ask, q.Risk, q.Done = r.Replace(q.Ask), o.runs(r.Replace(q.Risk)), r.Replace(q.Done)
 	return q
+}
+
+// runs fills in {with ACT}, together with the space before it.
+func (o Object) runs(s string) string {
+	before, rest, found := strings.Cut(s, " {with ")
+	if !found {
+		return s
+	}
+	name, after, _ := strings.Cut(rest, "}")
+	if o.With != nil {
+		before += " " + o.With(name)
+	}
+	return before + o.runs(after)
 }
 
 // The table, in two parts; the files declare rows by effect.

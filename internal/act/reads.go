@@ -63,8 +63,8 @@ var (
 	DocumentDownload = declare(&reads, Act{Name: "document.download", Effect: TakeOut, Need: api.MayExport,
 		Costs: cost(limit.Customer, 1),
 		Args:  []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true, Optional: true}},
-		Short: "Save a customer's document to a file (- is standard output)",
-		Place: "documents", Key: Key{Press: "w", Hint: "save", Help: "save the document to a file"}})
+		Short: "Save the content of a customer's file (- is standard output)",
+		Place: "documents", Key: Key{Press: "w", Hint: "save", Help: "save its content to a file of this host"}})
 	DocumentOpen = declare(&reads, Act{Name: "document.open", Effect: TakeOut, Need: api.MayExport,
 		Event: "document.download", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}},
 		Short: "Open a copy of a document in this computer's default program",

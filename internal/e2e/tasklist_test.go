@@ -75,7 +75,7 @@ var firstTasks = []task{
 	{user: "operator", want: "KYC: share, what is outstanding, link with its QR code (the token is pasted)", before: "6", do: func(h *hands) {
 		h.verification("CORPORATE")
 		h.begins()
-		h.press("S").shows("Share token").pastes("demo-corporate-outstanding-1").press(enter).armed("Apply this token").press("y")
+		h.press("S").shows("Apply share token").pastes("demo-corporate-outstanding-1").press(enter).armed("Apply this share token").press("y")
 		h.shows("Next: Create a link (l)").press("l").armed("Create a verification link").press("y").shows("OSC 52")
 	}},
 	{user: "operator", want: "find who waits in VERIFY", before: "not possible", do: func(h *hands) {

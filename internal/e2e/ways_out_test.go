@@ -159,8 +159,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 
 	w.faults("")
 	x = w.console(100, 30)
-	x.shows("2 things need attention: a replacement is stuck")
-	x.press("o").types(op.Opid).press(enter).gone("Open an operation").shows(op.Opid).press("d").shows("is stuck", "R resumes")
+	x.shows("2 things need attention: a replacement is unfinished")
+	x.press("o").types(op.Opid).press(enter).gone("Open an operation").shows(op.Opid).press("d").shows("is unfinished", "R resumes")
 	x.press("R").shows("Resume", "Abandon").press(enter).armed("then continue?").press("y").shows("Replaced invoice.pdf.")
 	if got := w.raw(op.Opid); !strings.Contains(got, "amended.pdf") || strings.Contains(got, `"invoice.pdf"`) {
 		t.Errorf("the service has %s", got)

@@ -3,6 +3,8 @@ package present
 import (
 	"cmp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -15,7 +17,7 @@ import (
 // Request is what a second person decides by, and what is behind it: exactly what is sent, the people, the digests.
 func Request(o Options, r approval.Request) []Section {
 	state, means := RequestState(o, r)
-	judged := append(Texts("id", r.ID, "state", strings.TrimSuffix(state.Word+", "+means, ", ")), Judged(o, r)...)
+	judged := append(Texts("request", r.ID, "state", strings.TrimSuffix(state.Word+", "+means, ", ")), Judged(o, r)...)
 	judged = append(append(judged, Fact{Label: "consequence", Value: act.Consequence(r.Act.Kind), Long: true}),
 		append(Texts("ended", r.Ended), Fact{Label: "binds", Value: binds(r), Long: true})...)
 	return append([]Section{{Title: "Request", Facts: judged}}, RequestDetails(o, r)...)
@@ -52,13 +54,33 @@ var RequestColumns = []Column[approval.Request]{
 	textColumn("asked by", field.Column{Min: 6, Max: 24, Flex: 2}, func(r approval.Request) string {
 		return safe(r.Requester.Name, 40)
 	}),
-	textColumn("act", field.Column{Min: 15, Max: 24, Flex: 1, HidePriority: 1}, func(r approval.Request) string {
+	textColumn("act", field.Column{Title: "write"}, func(r approval.Request) string {
 		return safe(string(r.Act.Kind), 40)
+	}),
+	textColumn("asks to", field.Column{Min: 24, Max: 48, Flex: 3, CutMiddle: true}, func(r approval.Request) string {
+		return requestWhat(r.Act)
+	}),
+	column("about", field.Column{Min: 13, Max: 13, HidePriority: 4}, func(_ Options, r approval.Request) Cell {
+		return Cell{Text: format.ShortID(untrusted.Text(r.Act.ID)), Tone: Dim}
+	}),
+	textColumn("customer", field.Column{Min: 12, Max: 30, Flex: 1, CutMiddle: true, HidePriority: 3},
+		func(r approval.Request) string { return safe(r.Act.Subject.Customer, 100) }),
+	rightColumn("amount", field.Column{Min: 14, HidePriority: 1}, func(_ Options, r approval.Request) Cell {
+		if r.Act.Subject.Amount == nil {
+			return Cell{}
+		}
+		return Cell{Text: format.Money(*r.Act.Subject.Amount)}
+	}),
+	column("reason", field.Column{Min: 12, Flex: 2, HidePriority: 5}, func(_ Options, r approval.Request) Cell {
+		if r.Act.Reason == "" {
+			return Cell{Text: "none given", Tone: Warn}
+		}
+		return Cell{Text: safe(r.Act.Reason, 200)}
 	}),
 	column("object", field.Column{Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
 		func(_ Options, r approval.Request) Cell { return Cell{Text: safe(r.Act.ID, 100), Tone: Dim} }),
 	textColumn("item", field.Column{}, func(r approval.Request) string { return safe(r.Act.Item, 500) }),
-	rightColumn("asked", field.Column{Min: 8, HidePriority: 4}, func(o Options, r approval.Request) Cell {
+	rightColumn("asked", field.Column{Min: 8, HidePriority: 6}, func(o Options, r approval.Request) Cell {
 		ago, next := format.Ago(r.Created, o.Now)
 		return Cell{Text: ago, Tone: Dim, Until: next}
 	}),
@@ -85,25 +107,48 @@ var RequestColumns = []Column[approval.Request]{
 var RequestListed = Named(RequestColumns, "id", "state", "act", "object", "item", "asked by", "until", "decided by",
 	"what")
 
-// Judged is what a second person decides by: the record that it changes as the requester saw it, the guards that it
-// lifts, the reason, who asks, until when, and the act.
+// Judged is what a second person decides by: why, who asks and until when, the record that it changes as the requester
+// saw it, and the guards that it lifts.
 func Judged(o Options, r approval.Request) []Fact {
 	a, s := r.Act, r.Act.Subject
-	out := Texts("document", cmp.Or(s.Document, a.Name), "customer", s.Customer)
-	if s.Amount != nil {
-		out = append(out, Fact{Label: "amount", Value: format.Money(*s.Amount), Amount: true})
-	}
-	if s.Status != "" {
-		out = append(out, o.Status("status", untrusted.Text(s.Status)))
+	out := Texts("reason", a.Reason)
+	if len(out) == 0 {
+		out = []Fact{{Label: "reason", Value: o.sign(SignWarn) + "no reason given", Tone: Warn}}
 	}
 	for _, g := range a.Lifted {
 		out = append(out, Fact{Label: "lifts", Value: guard(g), Tone: Warn, Long: true})
 	}
-	out = append(out, Text("reason", untrusted.Text(a.Reason), "none given")...)
-	out = append(out, Fact{Label: "asked by", Value: safe(r.Requester.Name, 120) + ", " + safe(string(r.Requester.Role),
-		40)}, Fact{Label: "until", Value: format.Time(r.Expires, o.Zone)})
-	out = append(out, Texts("what", a.Summary, "act", string(a.Kind))...)
-	return append(out, Text(safe(a.Object, 20)+" id", untrusted.Text(a.ID), "–")...)
+	out = append(out, Texts("customer", s.Customer)...)
+	if s.Amount != nil {
+		out = append(out, Fact{Label: "amount", Value: format.Money(*s.Amount), Amount: true})
+	}
+	if item := itemLabel(a); item != "" {
+		out = append(out, Texts(item, cmp.Or(s.Document, a.Name), item+" id", a.Item)...)
+	}
+	object := safe(a.Object, 20)
+	out = append(out, Text(object+" id", untrusted.Text(a.ID), "–")...)
+	if s.Status != "" {
+		out = append(out, o.Status(object+" status", untrusted.Text(s.Status)))
+	}
+	until := "lapses at"
+	if r.AsOf(o.Now).State == approval.Open {
+		until = "decide by"
+	}
+	return append(out, Fact{Label: "asked by", Value: safe(r.Requester.Name, 120) + ", " +
+		safe(string(r.Requester.Role), 40)}, Fact{Label: until, Value: format.Time(r.Expires, o.Zone)})
+}
+
+// itemLabel is what an act changes of its record: "document"; "" for the record itself.
+func itemLabel(a api.Act) string {
+	switch {
+	case a.Kind == api.ActRemoveDocument:
+		return "document"
+	case a.Kind == api.ActAttachDocument, a.Kind == api.ActUploadDocument, a.Kind == api.ActDeleteFile:
+		return "file"
+	case cmp.Or(a.Item, a.Name, a.Subject.Document) != "": // of another version of opdeck
+		return "item"
+	}
+	return ""
 }
 
 // guard names a guard of the console that an act lifts.
@@ -117,8 +162,8 @@ func guard(g api.Rule) string {
 // RequestDetails are exactly what is sent, who asked, who decided, and the digests that the approval binds to.
 func RequestDetails(o Options, r approval.Request) []Section {
 	a := r.Act
-	sent := append(Texts("request", strings.TrimSpace(a.Method+" "+a.Path), "body", string(a.Body)), Texts("item", a.Item,
-		"name", a.Name)...)
+	sent := Texts("write", string(a.Kind), "request", strings.TrimSpace(a.Method+" "+a.Path), "body", string(a.Body),
+		"item", a.Item, "name", a.Name)
 	asked := append(person(r.Requester), Fact{Label: "asked", Value: o.moment(r.Created)})
 	out := []Section{{Title: "Sent", Facts: sent}, {Title: "Asked by", Facts: under("asked by", asked)}}
 	if r.Decider != nil {
@@ -136,13 +181,63 @@ func RequestDetails(o Options, r approval.Request) []Section {
 	return out
 }
 
-// RequestTitle is an act in one safe line: what happens to which record.
+// RequestTitle is what a request would do, in one safe line: "remove invoice.pdf from operation 62387c…50c0b8".
 func RequestTitle(a api.Act) string {
-	out := safe(string(a.Kind), 40)
-	if name := cmp.Or(a.Name, a.Item); name != "" {
-		out += " " + safe(name, 60)
+	of := act.Of(a.Kind)
+	if of == nil || of.Words.Ask == "" {
+		return strings.TrimSpace(safe(string(a.Kind), 40)+" "+requestItem(a)) + " on " + requestObject(a)
 	}
-	return out + " on " + safe(a.Object, 20) + " " + format.File(untrusted.Text(a.ID), 40)
+	asks := of.Words.Fill(act.Object{Item: cmp.Or(requestItem(a), safe(a.Subject.Customer, 60), requestObject(a)),
+		ID: format.ShortID(untrusted.Text(a.ID)), Kind: safe(a.Object, 20)}).Ask
+	return lowered(strings.TrimSuffix(asks, "?"))
+}
+
+// RequestQuestion asks whether to approve a request, or to deny it, with whose money it is about, and how much.
+func RequestQuestion(r approval.Request, approve bool) string {
+	a, of, let := r.Act, []string{}, "Let"
+	if !approve {
+		let = "Do not let"
+	}
+	if a.Subject.Amount != nil {
+		of = append(of, format.Money(*a.Subject.Amount))
+	}
+	if a.Subject.Customer != "" {
+		of = append(of, safe(a.Subject.Customer, 60))
+	}
+	out := let + " " + safe(r.Requester.Name, 40) + " " + RequestTitle(a) + "?"
+	if len(of) > 0 {
+		out += " (" + strings.Join(of, ", ") + ")"
+	}
+	return out
+}
+
+// requestWhat is the short form of RequestTitle without the record: "remove invoice.pdf".
+func requestWhat(a api.Act) string {
+	of, item := act.Of(a.Kind), requestItem(a)
+	switch {
+	case of == nil || of.Words.Verb == "":
+		return strings.TrimSpace(safe(string(a.Kind), 40) + " " + item)
+	case item == "":
+		return lowered(of.Words.Title)
+	}
+	return lowered(of.Words.Verb) + " " + item
+}
+
+func requestItem(a api.Act) string {
+	if itemLabel(a) == "" {
+		return ""
+	}
+	return format.File(untrusted.Text(cmp.Or(a.Name, a.Subject.Document, a.Item)), 60)
+}
+
+func requestObject(a api.Act) string {
+	return safe(a.Object, 20) + " " + format.ShortID(untrusted.Text(a.ID))
+}
+
+// lowered is a sentence in the middle of another.
+func lowered(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[n:]
 }
 
 func outcome(v api.Verdict) string {
@@ -169,10 +264,11 @@ func person(who approval.Person) []Fact {
 // binds lists who may approve a request, and whom the rule cannot exclude.
 func binds(q approval.Request) string {
 	if q.Requester.Local() {
-		return "another user id of this host; root and people with the password of the account or of the store are not bound"
+		return "another user id of this host; this does not stop root, or people with the password of the account or of " +
+			"the store"
 	}
-	return "another key, login name and certificate over SSH; people with the password of the account or of the store" +
-		" are not bound"
+	return "another key, login name and certificate over SSH; this does not stop people with the password of the account " +
+		"or of the store"
 }
 
 // safe is a text from outside as one line of at most max runes.

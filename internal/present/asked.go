@@ -2,7 +2,6 @@ package present
 
 import (
 	"cmp"
-	"strings"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -11,15 +10,18 @@ import (
 
 // AskedDocument lists the facts in a question about a document of an operation, below the document's id.
 func AskedDocument(o Options, d api.Document) []Fact {
-	return []Fact{{Label: "document", Value: d.FileName.Line(200), Long: true},
-		{Label: "type", Value: strings.TrimPrefix(d.DocType.Line(64)+", "+format.Size(d.Size), ", ")},
-		{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)}}
+	out := append([]Fact{{Label: "document", Value: d.FileName.Line(200), Long: true}}, Texts("type", d.DocType.Line(64))...)
+	return append(out, Fact{Label: "size", Value: format.Size(d.Size)},
+		Fact{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)})
 }
 
-// AskedOperation lists the facts in a question about an operation whose documents change.
+// AskedOperation lists the facts in a question about an operation whose documents change, apart from those above: first
+// whose money it is, and how much.
 func AskedOperation(opid string, op api.Operation) []Fact {
-	return []Fact{{Label: "operation", Value: safe(opid, 64)}, {Label: "status", Value: op.Status.Line(40)},
-		{Label: "amount", Value: format.Money(op.SourceAmount.Sum)}}
+	out := Texts("customer", cmp.Or(op.Customer.Name.Line(200), op.Customer.CUID.Line(64)))
+	out = append(out, Fact{Label: "amount", Value: format.Money(op.SourceAmount.Sum), Amount: true},
+		Fact{Label: "operation id", Value: safe(opid, 64)})
+	return append(out, Texts("operation type", op.Type.Line(40), "operation status", op.Status.Line(40))...)
 }
 
 // AskedFile is a local file to upload.
@@ -28,13 +30,14 @@ type AskedFile struct {
 	Name  string // its name at the service
 	Holds string // size and media type, if known
 	Type  string
-	Info  string
+	Info  string // the description
 }
 
 // Facts lists the facts in a question about the file.
 func (f AskedFile) Facts() []Fact {
 	out := []Fact{{Label: "file", Value: safe(f.Path, 300), Long: true}}
-	for _, p := range []struct{ label, value string }{{"holds", f.Holds}, {"type", f.Type}, {"info", f.Info}} {
+	for _, p := range []struct{ label, value string }{{"size, media type", f.Holds}, {"type", f.Type},
+		{"description", f.Info}} {
 		if p.value != "" {
 			out = append(out, Fact{Label: p.label, Value: safe(p.value, 300), Long: true})
 		}
@@ -55,7 +58,7 @@ func AskedReplace(o Options, d api.Document, f AskedFile) []Fact {
 	out := []Fact{{Label: "document", Value: d.FileName.Line(200) + " (" + format.Size(d.Size) + ") → " + f.shown(),
 		Long: true}, become("type", d.DocType, f.Type)}
 	if d.Info != "" || f.Info != "" {
-		out = append(out, become("info", d.Info, f.Info))
+		out = append(out, become("description", d.Info, f.Info))
 	}
 	return append(out, Fact{Label: "file", Value: safe(f.Path, 300), Long: true},
 		Fact{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)})

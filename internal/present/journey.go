@@ -81,6 +81,9 @@ func JourneySteps(j journey.Journey) []JourneyStep {
 			kind := j.Application.Kind()
 			out[i].Note = kind[:1] + strings.ToLower(kind[1:]) + " application, status " +
 				cmp.Or(j.Application.Status.Line(30), "–")
+			if s := j.Steps[last].State; s != journey.Done && s != journey.Unclear {
+				out[i].Note += ", not submitted here"
+			}
 		}
 	}
 	return out
@@ -89,10 +92,16 @@ func JourneySteps(j journey.Journey) []JourneyStep {
 func stepMark(st journey.Step) Mark {
 	switch st.State {
 	case journey.Done:
+		switch st.Key { // both are a beginning
+		case "application":
+			return Mark{Look{SignGood, Good}, "exists"}
+		case "link":
+			return Mark{Look{SignInfo, Info}, "created"}
+		}
 		return Mark{Look{SignGood, Good}, "done"}
 	case journey.Optional:
 		if st.Key == "outstanding" {
-			return Mark{Look{SignGood, Good}, "done"}
+			return Mark{Look{SignOff, Dim}, "not needed"}
 		}
 		return Mark{Look{SignOff, Dim}, "optional"}
 	case journey.Blocked:

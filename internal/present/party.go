@@ -152,10 +152,22 @@ func Customer(o Options, c api.Customer) []Section {
 
 // File lists the facts of a customer's file; its id is first.
 func File(o Options, cuid string, f api.CustomerFile) []Fact {
-	out := []Fact{{Label: "id", Value: f.ID.Line(64), Copy: string(f.ID)},
-		{Label: "document", Value: cmp.Or(f.Title().Line(60), f.ID.Line(36)), Long: true, Copy: string(f.Title())},
-		{Label: "size", Value: format.Size(f.Size)}}
+	out := []Fact{{Label: "file id", Value: f.ID.Line(64), Copy: string(f.ID)},
+		{Label: "file", Value: cmp.Or(f.Title().Line(200), f.ID.Line(36)), Long: true, Copy: string(f.Title())}}
 	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
-	return append(out, Fact{Label: "created", Value: format.Time(f.Made().Time, o.Zone)}, Fact{Label: "customer",
-		Value: safe(cuid, 64), Copy: cuid})
+	out = append(out, Fact{Label: "size", Value: format.Size(f.Size)}, Fact{Label: "created",
+		Value: format.Time(f.Made().Time, o.Zone)}, fileLock(f))
+	return append(append(out, Texts("state", string(f.Status), "description", string(f.Info))...),
+		Fact{Label: "customer id", Value: safe(cuid, 64), Copy: cuid})
+}
+
+// fileLock says whether a file is locked, as far as the service reports it.
+func fileLock(f api.CustomerFile) Fact {
+	switch locked, known := f.Locked(); {
+	case locked:
+		return Fact{Label: "locked", Value: "yes, it cannot be deleted", Tone: Warn}
+	case known:
+		return Fact{Label: "locked", Value: "no"}
+	}
+	return Fact{Label: "locked", Value: "not reported", Tone: Dim}
 }

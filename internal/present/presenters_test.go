@@ -65,7 +65,7 @@ var presenters = map[string]any{
 	"Options.Status":  func(o Options, a api.Customer) Fact { return o.Status("status", a.Status) }, "Rejected": Rejected,
 	"RejectedAt": RejectedAt, "RejectedColumns": RejectedColumns, "Request": Request, "RequestColumns": RequestColumns,
 	"RequestDetails": RequestDetails, "RequestListed": RequestListed, "RequestState": RequestState,
-	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, v verdict.Verdict) string { return VerdictLine(o, v).Line(o) }, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
+	"RequestTitle": RequestTitle, "RequestQuestion": RequestQuestion, "Sentence.Line": func(o Options, v verdict.Verdict) string { return VerdictLine(o, v).Line(o) }, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
 	"SessionPair": SessionPair, "SessionState": SessionState, "SessionEarlier": SessionEarlier, "SetAside": SetAside,
 	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },

@@ -96,12 +96,18 @@ func (m *Map) isFixed(name string) bool {
 
 // Press returns what the key of a name is pressed with, as people read it; "" if there is no such key.
 func (m *Map) Press(name string) (press string) {
+	k, _ := m.Find(name)
+	return k.Help().Key
+}
+
+// Find returns the key of a name.
+func (m *Map) Find(name string) (found Key, ok bool) {
 	m.each(func(k *Key) {
-		if k.Name == name && press == "" {
-			press = k.Help().Key
+		if k.Name == name && !ok {
+			found, ok = *k, true
 		}
 	})
-	return press
+	return found, ok
 }
 
 // press replaces what the key is pressed with.

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 func promptOf(q ui.Question) string {
 	what := "yes"
 	if q.Typed {
-		what = "the last " + strconv.Itoa(len(ui.LastOf(q.ID))) + " characters of the id"
+		what = "the last " + strconv.Itoa(len(ui.LastOf(q.ID))) + " characters of the " + cmp.Or(q.IDLabel, "id")
 	}
 	return "Type " + what + " to " + strings.ToLower(q.Verb) + "; anything else is No:"
 }
@@ -77,7 +78,7 @@ func (t *Talk) question(lead string, q ui.Question) {
 	}
 	t.Say("Question. " + q.Ask)
 	if q.ID != "" {
-		t.Say("id: " + untrusted.Text(q.ID).Line(200))
+		t.Say(cmp.Or(q.IDLabel, "id") + ": " + untrusted.Text(q.ID).Line(200))
 	}
 	for _, f := range q.Facts {
 		if f.Label != "" {

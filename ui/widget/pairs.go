@@ -161,9 +161,9 @@ func Checklist(th *theme.Theme, steps []Step, w int) []string {
 			out = append(out, strings.TrimSpace(s.Text)+": "+s.Word+". "+s.Note)
 			continue
 		}
-		sign := th.SignOf(s.Sign)
-		head := th.Tone(s.Tone).Render(sign+" "+draw.Fit(s.Word, 8)) + " "
-		room := w - 11
+		sign, word := th.SignOf(s.Sign), max(8, draw.Width(s.Word))
+		head := th.Tone(s.Tone).Render(sign+" "+draw.Fit(s.Word, word)) + " "
+		room := w - word - 3
 		if room <= 0 {
 			out = append(out, draw.Cut(sign+" "+s.Text, w))
 			continue

@@ -59,7 +59,7 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 		Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
 		Columns:  func(int) []widget.Column { return list.ColumnsOf(columns) },
-		Language: language(env.Now), Example: "state:open person:ana act:document.remove",
+		Language: language(env.Now), Example: "state:open person:ana write:document.remove",
 		Beside: func(w int) []string {
 			if r, on := s.rows.Find(s.Table.SelectedID()); on {
 				return s.lines(r, w, false)

@@ -362,7 +362,7 @@ func TestHitsAreNoDecisions(t *testing.T) {
 	r.Send(uitest.Key("esc"))
 	r.Has("+ approve  - deny")
 	r.Send(uitest.Key("-"))
-	r.Has("Deny compliance.share")
+	r.Has("Deny: apply this share token")
 }
 
 // TestWhatASecondPersonDecidesBy: in the question, on the page and beside the list; digests on the page only.
@@ -370,7 +370,7 @@ func TestWhatASecondPersonDecidesBy(t *testing.T) {
 	one := request("rforce000000", "bob", approval.Open, time.Minute)
 	one.Act.Lifted = []api.Rule{api.RuleEndState}
 	judged := []string{"Harbour Traders Ltd", "1,682.00 EUR", "PENDING", "invoice.pdf", "--force", "wrong customer",
-		"bob, operator", "until"}
+		"bob, operator", "decide by"}
 	r, clock := open(t, &fakeBackend{list: func() ([]approval.Request, error) { return []approval.Request{one}, nil }})
 	r.Send(uitest.Size(180, 60))
 	r.Has(judged...)

@@ -19,14 +19,14 @@ import (
 func (s *Screen) askApprove(r approval.Request) ui.Action {
 	s.asking = r.ID
 	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
-		Ask:   "Approve the request of " + line(r.Requester.Name, 40) + ": " + present.RequestTitle(r.Act) + "?",
+		Ask:   present.RequestQuestion(r, true),
 		Facts: s.env.Pairs(present.Decision(s.env.Present(), r, ""), nil), Risk: act.Consequence(r.Act.Kind),
 		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
 }
 
 // askReason asks why, then once more whether.
 func (s *Screen) askReason(r approval.Request) ui.Action {
-	return ui.Ask{Title: "Deny " + present.RequestTitle(r.Act), Verb: "continue",
+	return ui.Ask{Title: "Deny: " + present.RequestTitle(r.Act), Verb: "Continue",
 		Intro: []string{line(r.Requester.Name, 40) + " sees the reason."},
 		Fields: []widget.Field{widget.Note("Reason", "why it should not be done",
 			"give a reason: the requester sees nothing else")},
@@ -34,7 +34,7 @@ func (s *Screen) askReason(r approval.Request) ui.Action {
 			reason := strings.TrimSpace(v.Text(0))
 			s.asking = r.ID
 			return ui.Asking(act.ApprovalDeny, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
-					Ask:   "Deny the request of " + line(r.Requester.Name, 40) + ": " + present.RequestTitle(r.Act) + "?",
+					Ask:   present.RequestQuestion(r, false),
 					Facts: s.env.Pairs(present.Decision(s.env.Present(), r, reason), nil), Yes: s.decide(r, approval.Denied, reason),
 					No: s.unasked}),
 				nil

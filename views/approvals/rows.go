@@ -12,7 +12,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-var columns = present.Named(present.RequestColumns, "state", "asked by", "act", "object", "asked", "time left")
+var columns = present.Named(present.RequestColumns, "state", "asked by", "asks to", "amount", "customer",
+	"about", "reason", "asked", "time left")
 
 const askedBy = 1 // of the columns
 

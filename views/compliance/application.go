@@ -212,10 +212,11 @@ func (s *Screen) askApplication(d draft) ui.Action {
 		fields = append(fields, widget.Field{Label: n, Value: was, Max: maxText, Paste: widget.PasteKeep})
 	}
 	intro := []string{"Fields that are not shown here stay unchanged. Nothing is sent until you confirm.",
-		"The service has announced that this call will be deprecated; " + s.keys.Link.Help().Key + " creates a link instead."}
+		"The service has announced that this call will be deprecated. A verification link does the same: close this form, " +
+			"then " + s.env.Way(s.keys.Link) + "."}
 	if d.hidden > 0 {
-		intro = append(intro, "Masked values are left out; they stay unchanged. "+s.env.Keys.Global.Reveal.Help().Key+
-			" shows them; press it first.")
+		intro = append(intro, "Masked values are left out; they stay unchanged. To change them, close this form, reveal them "+
+			"with "+s.env.Way(s.env.Keys.Global.Reveal)+", then open it again.")
 	}
 	fields = append(fields, d.documentFields("Type of another document", nil)...)
 	switch {
@@ -224,7 +225,7 @@ func (s *Screen) askApplication(d draft) ui.Action {
 	case d.files.Err != nil:
 		intro = append(intro, d.files.NotRead())
 	case !d.namesFiles():
-		intro = append(intro, "It is not known yet how a document refers to its file, so only the type is sent.")
+		intro = append(intro, "The file itself cannot be chosen here: only its type is sent.")
 	}
 	if len(fields) == 0 {
 		return ui.Notify{Level: ui.Denied, Text: "The application has no text that can be changed here. To send a whole " +
@@ -279,7 +280,7 @@ func (s *Screen) chooseFile(d draft, c change, kind string) ui.Action {
 			}
 			item := f.Choice()
 			if d.file == "" {
-				item.Why = "It is not known yet how a document refers to its file. Read more of the list first."
+				item.Why = "No document of this application names a file that was read. Read more of the list first."
 			}
 			items, ids = append(items, item), append(ids, f.ID)
 		}
@@ -311,7 +312,7 @@ func (s *Screen) chooseDocuments(d draft, c change) ui.Action {
 		items[1].Why = "One request adds at most " + format.Count(maxDocuments) + " documents here."
 	}
 	for _, doc := range c.docs {
-		items = append(items, ui.Choice{Text: "Remove from list " + untrusted.Text(doc.line()).Line(140)})
+		items = append(items, ui.Choice{Text: "Remove " + untrusted.Text(doc.line()).Line(140), About: "from the list"})
 	}
 	return ui.Choose{Title: "Documents to add", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
 		switch i {
@@ -353,15 +354,17 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 	case len(differs) == 0:
 		return ui.Notify{Level: ui.Info, Text: "Nothing was changed, so nothing is sent."}, nil
 	}
-	risk := ""
+	risk := "The whole application is sent: what you did not change, as it was read."
 	if s.j != nil && slices.ContainsFunc(s.j.Steps, func(st journey.Step) bool {
 		return st.Key == "finalize" &&
 			st.State == journey.Done
 	}) {
-		risk = "The application has been submitted: the service may refuse this."
+		risk = "The application has been submitted: the service may refuse this. " + risk
 	}
-	return ui.Asking(act.CustomerSetApplication, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Risk: risk,
-		Facts: append(asked(s.env, s.id, s.j.Customer), differs...),
+	of := subject(s.id, s.j.Customer)
+	return ui.Asking(act.CustomerSetApplication, of, ui.Confirm{ID: s.id, Risk: risk, Ask: changes(d, c) + " of " +
+		"the application of " + of.Item + "?",
+		Facts: append(append(differs, widget.Pair{}), asked(s.env, s.id, s.j.Customer)...),
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("setting the application")
 			caller, id, read := s.caller, s.id, bytes.Clone(d.read)
@@ -374,6 +377,24 @@ func (s *Screen) confirmApplication(d draft, c change) (ui.Action, tea.Cmd) {
 		}}), nil
 }
 
+// changes says how much of an application a change is about: "Change 2 fields and add 1 document".
+func changes(d draft, c change) string {
+	n := 0
+	for i, name := range d.names {
+		if was, _ := text(d.app[name]); c.texts[i] != was {
+			n++
+		}
+	}
+	fields, docs := "Change "+format.Plural(n, "field", "fields"), format.Plural(len(c.docs), "document", "documents")
+	switch {
+	case len(c.docs) == 0:
+		return fields
+	case n == 0:
+		return "Add " + docs + " to the list"
+	}
+	return fields + " and add " + docs + " to the list"
+}
+
 // setApplication sends body if the application is still the one that was read.
 func setApplication(ctx context.Context, caller endpoint.Caller, id string, read, body json.RawMessage) (api.Result,
 	error) {
@@ -383,8 +404,8 @@ func setApplication(ctx context.Context, caller endpoint.Caller, id string, read
 	}
 	if !bytes.Equal(newDraft(now, false).read, read) {
 		return api.Result{}, api.Refusal("set application", api.RuleChanged,
-			"The application was changed by another client in the meantime. Nothing was sent; press esc, then A to read it "+
-				"again.")
+			"The application was changed by another client in the meantime. Nothing was sent; close the form and open it "+
+				"again to read it.")
 	}
 	return endpoint.Do(ctx, caller, endpoint.SetApplication, endpoint.NewApplication{CUID: id, Body: body})
 }

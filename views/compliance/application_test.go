@@ -61,7 +61,7 @@ func TestSetApplication(t *testing.T) {
 	r.Send(uitest.Key("esc")) // back to the form, with what was typed
 	r.Says("Anna", "PROOF_OF_RESIDENCE")
 	r.Send(uitest.Keys("enter", "enter", "enter"), uitest.Type("lease"), uitest.Key("enter"))
-	r.Says("Documents to add", "Add another", "Remove from list PROOF_OF_RESIDENCE, file f-2")
+	r.Says("Documents to add", "Add another", "Remove PROOF_OF_RESIDENCE, file f-2")
 	r.Send(uitest.Key("enter"))
 	r.Says("Ana → Anna", "1 → 2", "PROOF_OF_RESIDENCE, file f-2", "[ No ]")
 	if len(f.set) != 0 {
@@ -84,7 +84,7 @@ func TestAnotherApplicationIsNotOverwritten(t *testing.T) {
 	r.Send(uitest.Size(110, 40), uitest.Key("_"), uitest.Key("ctrl+u"), uitest.Type("Anna"), uitest.Keys("enter", "enter", "enter"))
 	f.app.Individual = json.RawMessage(`{"application":{"firstName":"Other"}}`)
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	r.Says("changed by another client", "press esc, then A", "Anna")
+	r.Says("changed by another client", "close the form and open it", "Anna")
 	if len(f.set) != 0 {
 		t.Errorf("sent %q", f.set)
 	}
@@ -97,7 +97,7 @@ func TestNothingIsAssumedOfAnApplication(t *testing.T) {
 		want, not string
 	}{
 		"no list":       {`{"application":{"firstName":"Ana"}}`, "The application has no readable list of documents", "Further document"},
-		"no file seen":  {`{"application":{"firstName":"Ana"},"documents":[]}`, "It is not known yet how a document refers to its file", "File of"},
+		"no file seen":  {`{"application":{"firstName":"Ana"},"documents":[]}`, "The file itself cannot be chosen here", "File of"},
 		"another place": {`{"application":{"a":"b"},"documents":{"x":1}}`, "The application has no readable list of documents", "Further document"},
 		"no text":       {`{"application":7}`, "has no text that can be changed here", "Further document"},
 	} {
@@ -178,7 +178,7 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r, _ := open(t, f, unmasked)
 	before := f.calls
 	r.Send(uitest.Size(110, 40), uitest.Key("_"), uitest.Keys("tab", "tab"), uitest.Type("DEED"), uitest.Key("enter"))
-	r.Says("File of DEED", "other.pdf", "not known yet how a document refers", "1 of 3 files read", "More files (one customer call)")
+	r.Says("File of DEED", "other.pdf", "No document of this application names a file", "1 of 3 files read", "More files (one customer call)")
 	if f.calls != before+2 {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -198,11 +198,11 @@ func TestFilesOfAnApplicationReadOn(t *testing.T) {
 	r.Send(uitest.Keys("tab", "tab", "enter"))
 	r.Says("All files read: 3") // and are not asked for again
 	r.Send(uitest.Type("photo"), uitest.Key("enter"))
-	r.Says("Remove from list DEED, file f-1")
+	r.Says("Remove DEED, file f-1")
 	r.Send(uitest.Type("another"), uitest.Key("enter"), uitest.Type("DEED"), uitest.Key("enter"))
 	r.Says("File of DEED", "All files read: 3")
 	r.Send(uitest.Paste("f-77"), uitest.Key("enter"))
-	r.Says("Remove from list DEED, file f-77")
+	r.Says("Remove DEED, file f-77")
 	if f.calls != before+5 {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -216,7 +216,7 @@ func TestARefusedTokenIsTypedAgain(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Size(110, 40), uitest.Key("S"), uitest.Paste(token), uitest.Key("enter"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-	r.Says("Share refused.", "The service refused this token.", "Secrets are not kept: type it again.", "› Token")
+	r.Says("Applying the share token refused.", "The service refused this token.", "Secrets are not kept: type it again.", "› Token")
 	if strings.Contains(r.View(), "••") {
 		t.Errorf("the token is kept:\n%s", r.View())
 	}
@@ -240,7 +240,7 @@ func TestSeveralDocuments(t *testing.T) {
 		r.Says("To be added: CONTRACT")
 		add(kind)
 	}
-	r.Says("one request with 3 documents", "Remove from list INVOICE")
+	r.Says("one request with 3 documents", "Remove INVOICE")
 	r.Send(uitest.Type("remove from list inv"), uitest.Key("enter"))
 	r.Says("one request with 2 documents")
 	r.Send(uitest.Type("another"), uitest.Key("enter"))

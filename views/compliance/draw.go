@@ -84,7 +84,7 @@ func (s *Screen) head() []string {
 }
 
 // noteAt is the column where the notes of the checklist begin.
-const noteAt = 30
+const noteAt = 32
 
 // checklist draws the steps; a note that is too long continues below itself.
 func (s *Screen) checklist() []string {
@@ -95,7 +95,11 @@ func (s *Screen) checklist() []string {
 		if room := s.W - noteAt; room >= 20 && st.Note != "" {
 			note = draw.Wrap(st.Note, room)
 		}
-		out = append(out, widget.Checklist(th, []widget.Step{{Text: draw.Fit(st.Name, 17), Sign: st.Sign, Word: st.Word,
+		word := st.Word
+		if !th.Linear {
+			word = draw.Fit(word, 10) // "not needed"
+		}
+		out = append(out, widget.Checklist(th, []widget.Step{{Text: draw.Fit(st.Name, 17), Sign: st.Sign, Word: word,
 			Tone: st.Tone, Note: note[0]}}, s.W)...)
 		for _, l := range note[1:] {
 			out = append(out, draw.Space(noteAt)+th.Dim.Render(l))
@@ -117,10 +121,10 @@ func (s *Screen) linkLines() []string {
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
-	out := []string{"", th.Title.Render("Link") + th.Dim.Render("  "+present.LinkFor+"; "+
-		s.env.Keys.Item.CopyJSON.Help().Key+" copies it")}
+	out := []string{"", th.Title.Render("Verification link") + th.Dim.Render("  "+present.LinkFor+"; "+
+		s.env.Way(s.env.Keys.Item.CopyJSON)+" copies it")}
 	if left.Tone == present.Bad {
-		left.Text += "; " + s.keys.Link.Help().Key + " creates a new one"
+		left.Text += "; " + s.env.Way(s.keys.Link) + " creates a new one"
 	}
 	out = append(out, th.Dim.Render("host  ")+untrusted.Text(host).Line(120)+"  "+th.Tone(left.Tone).Render(left.Text),
 		s.link.URL.Line(2000))

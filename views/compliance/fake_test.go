@@ -159,7 +159,7 @@ func handOver(t *testing.T, r *uitest.Run, clock *uitest.Clock) {
 		}
 	}
 	r.Send(uitest.Key("enter"))
-	r.Says("Apply this token to Ana Kovačević?", cuid, "can be applied to a customer only once")
+	r.Says("Apply this share token to Ana Kovačević?", cuid, "A customer takes a share token only once")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	if strings.Contains(r.View(), token) {
 		t.Error("the token shows")

@@ -3,6 +3,7 @@ package compliance
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -157,7 +158,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.keys.Operations.Match(p):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil, true
 	case s.env.Keys.Item.CopyJSON.Match(p) && s.link != nil:
-		return ui.Copy{Text: string(s.link.URL), What: "the link"}, nil, true
+		return ui.Copy{Text: string(s.link.URL), What: "the verification link"}, nil, true
 	case s.env.Keys.Item.Raw.Match(p) && s.j != nil && len(s.j.Application.Raw) > 0:
 		return ui.Raw{Title: "Application of " + s.id, JSON: s.j.Application.Raw}, nil, true
 	}
@@ -184,7 +185,7 @@ func (s *Screen) refreshKeys() {
 	case s.stale && s.Loads.Busy():
 		why = "Wait: the customer is being read again after the last write."
 	case s.stale:
-		why = "The customer could not be read since the last write: reload first" + press(s.env.Keys.Global.Reload) +
+		why = "The customer could not be read since the last write: reload first" + press(s.env, s.env.Keys.Global.Reload) +
 			"."
 	}
 	s.keys.Share.Set(why)
@@ -194,6 +195,7 @@ func (s *Screen) refreshKeys() {
 	if why != "" {
 		return
 	}
+	s.keys.Finalize.Extra = s.decided() // it is not offered, but may be pressed
 	switch role := api.Role(s.env.About.Role); {
 	case s.j.Application.Kind() == "":
 		s.keys.SetApplication.Set("No application that can be changed was read.")
@@ -203,14 +205,14 @@ func (s *Screen) refreshKeys() {
 	}
 	if s.j.Record.Applied {
 		s.keys.Share.Set("A token has been applied already, and a customer can be shared only once. Finalize" +
-			press(s.keys.Finalize) + ".")
+			press(s.env, s.keys.Finalize) + ".")
 	}
 	for _, st := range s.j.Steps {
 		if st.Key == "finalize" && st.State == journey.Done {
 			s.keys.Finalize.Set("The application has been submitted.")
 		}
 		if st.Key == "finalize" && st.State == journey.Unclear {
-			s.keys.Finalize.Set("It was sent, but its outcome is not known yet: reload" + press(s.env.Keys.Global.Reload) +
+			s.keys.Finalize.Set("It was sent, but its outcome is not known yet: reload" + press(s.env, s.env.Keys.Global.Reload) +
 				" to check, or see opdeck audit unsettled.")
 		}
 	}
@@ -224,7 +226,7 @@ func (s *Screen) keyOf(act api.ActKind) string {
 		case s.env.Theme.Linear:
 			return " with " + k.Help().Desc
 		default:
-			return press(k)
+			return press(s.env, k)
 		}
 	}
 	return ""
@@ -263,14 +265,21 @@ func (s *Screen) askLink() ui.Action {
 func (s *Screen) onLink(link api.Link, at time.Time, err error) ui.Action {
 	s.Doing = ""
 	if err != nil {
-		return ui.Failure("Link", err)
+		return ui.Failure("Creating a verification link", err)
 	}
 	s.link, s.until = &link, at.Add(time.Duration(link.TTL)*time.Second)
 	if lines, err := widget.QR(string(link.URL)); err == nil {
 		s.code = lines
 	}
 	s.j.Record.LinkAt, s.j.Record.LinkUntil = at, s.until
-	return ui.Copy{Text: string(link.URL), What: "the link"}
+	return ui.Copy{Text: string(link.URL), What: "the verification link"}
+}
+
+// decided reports whether nothing has to be finalized, because the customer has a result.
+func (s *Screen) decided() bool {
+	return slices.ContainsFunc(s.j.Steps, func(st journey.Step) bool {
+		return st.Key == "finalize" && st.State == journey.Optional
+	})
 }
 
 func (s *Screen) askFinalize() ui.Action {
@@ -278,6 +287,9 @@ func (s *Screen) askFinalize() ui.Action {
 	risk := ""
 	if s.j.Application.Kind() == "" {
 		risk = "No application was read. The service decides whether there is one."
+	}
+	if s.decided() {
+		risk = strings.TrimSpace("The service has decided about this customer already: it may refuse this. " + risk)
 	}
 	return ui.Asking(act.ComplianceFinalize, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {

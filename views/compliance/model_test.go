@@ -34,7 +34,7 @@ func TestShareFormAlone(t *testing.T) {
 				started: func() { steps = append(steps, "started") }, ended: func() tea.Cmd { steps = append(steps, "ended"); return nil }})
 		})
 	p.See("What you paste is not shown, stored or logged.")
-	p.Type(token).See(strings.Repeat("•", 10)).Type("\r").See("Apply this token to Ana Kovačević?")
+	p.Type(token).See(strings.Repeat("•", 10)).Type("\r").See("Apply this share token to Ana Kovačević?")
 	p.Type("Y").See("Applied. Finalize the application").Type("\x03").Ended()
 	if !slices.Equal(f.shares, []string{token}) || !slices.Equal(steps, []string{"started", "ended"}) {
 		t.Errorf("presented %q, %q", f.shares, steps)
@@ -54,9 +54,9 @@ func TestTheConsoleRunsTheShareForm(t *testing.T) {
 		t.Fatalf("it does not run:\n%s", r.View())
 	}
 	r.Send(uitest.Key("esc"))
-	r.Says("Discard the form “Share token”?")
+	r.Says("Discard the form “Apply share token”?")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("S"))
-	if r.Says("Share token"); s.form == first || strings.Contains(r.View(), "••") {
+	if r.Says("Apply share token"); s.form == first || strings.Contains(r.View(), "••") {
 		t.Errorf("what was discarded is there again:\n%s", r.View())
 	}
 	if len(f.shares) != 0 {
@@ -70,14 +70,14 @@ func TestShareInProduction(t *testing.T) {
 	f.share = func() (api.ShareResult, error) { return api.ShareResult{Message: "Expired."}, nil }
 	r, clock := open(t, f, shelltest.Production)
 	r.Send(uitest.Key("S"), uitest.Type(token), uitest.Key("enter"))
-	r.Says("Type the last 4 characters of the id")
+	r.Says("Type the last 4 characters of the customer id")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Keys("y", "enter"), clock.Wait(time.Second))
 	if len(f.shares) != 0 {
 		t.Fatalf("presented %q", f.shares)
 	}
 	r.Send(uitest.Key("esc"), uitest.Key("S"), uitest.Type(token), uitest.Key("enter"), clock.Wait(shelltest.Armed),
 		uitest.Type(cuid[len(cuid)-4:]), clock.Wait(time.Second))
-	r.Says("[ Share ]")
+	r.Says("[ Apply ]")
 	r.Send(uitest.Key("enter"))
 	if r.Says("Expired."); len(f.shares) != 1 {
 		t.Errorf("presented %d times", len(f.shares))

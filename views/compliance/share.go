@@ -43,7 +43,7 @@ type shareOf struct {
 
 func newShareForm(env *ui.Env, of shareOf) *ShareForm {
 	f := &ShareForm{env: env, shareOf: of, asked: env.Now()}
-	f.Form = ui.NewForm(env, ui.Ask{Title: "Share token", Verb: "Continue", Intro: f.intro(),
+	f.Form = ui.NewForm(env, ui.Ask{Title: act.ComplianceShare.Words.Title, Verb: "Continue", Intro: f.intro(),
 		Fields: []widget.Field{{Name: api.FieldToken, Label: "Token", Secret: true, Max: 4096, Check: checkToken}},
 		Submit: f.submit})
 	return f
@@ -60,9 +60,9 @@ func (f *ShareForm) intro() []string {
 	kind := "The customer's type is not known."
 	switch f.customer.Type {
 	case api.Individual:
-		kind = "INDIVIDUAL: one token carries the customer's own verified profile."
+		kind = "INDIVIDUAL: one share token contains the verified data of the customer."
 	case api.Corporate:
-		kind = "CORPORATE: one token carries the company with its verified beneficiaries."
+		kind = "CORPORATE: one share token contains the verified data of the company and its beneficiaries."
 	}
 	out := []string{draw.Cut(present.CustomerName(f.id, f.customer), 80) + ", " + kind,
 		"A token works once and is valid for about 20 minutes: one issued now expires at " +
@@ -90,10 +90,10 @@ func (f *ShareForm) lapses() time.Time {
 func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
 	token, err := api.CheckShareToken(v.Secret(0).Reveal())
 	if err != nil {
-		return ui.Explain{Title: "Share token", Lines: []string{api.AsError(err).Public}}, nil
+		return ui.Explain{Title: act.ComplianceShare.Words.Title, Lines: []string{api.AsError(err).Public}}, nil
 	}
 	if why := f.off(); why != "" { // it changed while the token was typed
-		return ui.Explain{Title: "Share token", Lines: []string{why, "No token was sent."}}, nil
+		return ui.Explain{Title: act.ComplianceShare.Words.Title, Lines: []string{why, "No token was sent."}}, nil
 	}
 	risk := present.ShareRisk(f.customer)
 	if f.unclear {
@@ -128,13 +128,13 @@ func (f *ShareForm) outcome(res api.ShareResult, err error) ui.Action {
 		if api.KindOf(err) == api.UnknownOutcome {
 			f.asked = time.Time{}
 		}
-		return ui.Failure("Share", err)
+		return ui.Failure("Applying the share token", err)
 	case !res.Applied:
 		return ui.Explain{Title: "The token was not applied", Lines: []string{res.Message.Line(400),
-			"Nothing was changed. Try again with a corrected token" + press(keys.Share) + "."}}
+			"Nothing was changed. Try again with a corrected token" + press(f.env, keys.Share) + "."}}
 	}
 	f.asked = time.Time{}
-	return f.env.Proven(f.id, "Applied. "+whatNext(res, keys))
+	return f.env.Proven(f.id, "Applied. "+whatNext(f.env, res))
 }
 
 // demoTokens says what the built-in service takes for a token.
@@ -155,19 +155,20 @@ func checkToken(v string) error {
 }
 
 // whatNext says what is to be done after a token was applied.
-func whatNext(res api.ShareResult, keys keymap.Compliance) string {
+func whatNext(env *ui.Env, res api.ShareResult) string {
+	keys := env.Keys.Compliance
 	switch n := len(res.Outstanding); {
 	case res.Outstanding == nil:
-		return "What is outstanding is not known: create a link" + press(keys.Link) + " to find out."
+		return "What is outstanding is not known: create a link" + press(env, keys.Link) + " to find out."
 	case n > 0:
-		return format.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(keys.Link) +
+		return format.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(env, keys.Link) +
 			" for the customer."
 	}
-	return "Finalize the application" + press(keys.Finalize) + "."
+	return "Finalize the application" + press(env, keys.Finalize) + "."
 }
 
 // press names the key of an act in a sentence.
-func press(k keymap.Key) string { return " (" + k.Help().Key + ")" }
+func press(env *ui.Env, k keymap.Key) string { return " (" + env.Way(k) + ")" }
 
 // asked is what a question shows below the customer's id.
 func asked(env *ui.Env, id string, c api.Customer) []widget.Pair {

@@ -5,11 +5,13 @@ package customerfiles
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
@@ -17,6 +19,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/recordlist"
 	"opdeck/views/storedfile"
@@ -33,6 +36,8 @@ type Screen struct {
 	host   storedfile.Host
 	cuid   string
 
+	owner    func(ctx context.Context, cuid string) Owner
+	owned    Owner
 	noOpener string // why a file is not opened outside the console
 }
 
@@ -43,9 +48,16 @@ var language = filter.NewTable(append(filter.Catalogued(field.Files),
 			return []string{string(f.Title()), string(f.Type), string(f.MIME), string(f.Info), string(f.ID)}
 		}})...)
 
-// New returns the screen of a customer's files; start is its first filter.
-func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, cuid, start string) *Screen {
-	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, noOpener: storedfile.NoOpener(host)}
+// Owner is what the index knows of a customer and their files.
+type Owner struct {
+	Name string            // safe text; empty: not known
+	Uses map[string]string // file id: operation that has it as a document, as far as the index knows
+}
+
+// New returns the screen of a customer's files; start is its first filter. owner reads the index.
+func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, owner func(context.Context, string) Owner, cuid,
+	start string) *Screen {
+	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, owner: owner, noOpener: storedfile.NoOpener(host)}
 	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
 		draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
@@ -60,6 +72,12 @@ func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, cuid, start 
 		},
 		Own: s.ownKey, OwnKeys: s.ownKeys}, start)
 	return s
+}
+
+// Init implements ui.Screen: it also reads the customer's name and the uses of the files from the index.
+func (s *Screen) Init() tea.Cmd {
+	read := func(ctx context.Context) (Owner, error) { return s.owner(ctx, s.cuid), nil }
+	return tea.Batch(s.List.Init(), ui.Reading(s.env, nil, read, func(o Owner, _ time.Time, _ error) { s.owned = o }))
 }
 
 // Known has the facts of a file in a list.
@@ -112,10 +130,19 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
 	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
+	whose, facts := "customer "+draw.ID(s.cuid, 20), s.card(f)[1:]
+	if s.owned.Name != "" {
+		whose = s.owned.Name
+		facts = append(facts, widget.Pair{Label: "customer", Value: whose, Long: true})
+	}
+	risk := "opdeck does not know whether an operation uses this file. If one does, the service may refuse."
+	if opid := s.owned.Uses[id]; opid != "" {
+		risk = "It is attached to operation " + draw.ID(opid, 13) + ": the service may refuse."
+		facts = append(facts, widget.Pair{Label: "attached to", Value: untrusted.Text(opid).Line(64), Tone: theme.Warn})
+	}
 	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"},
-		ui.Confirm{ID: id, Facts: s.card(f)[1:],
-			Risk: "The list does not show whether an operation uses this file. If one does, the service may refuse.",
-			Yes:  func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
+		ui.Confirm{ID: id, Facts: facts, Ask: "Delete " + name + " of " + whose + " for good?", Risk: risk,
+			Yes: func(ui.Seen) tea.Cmd { return s.remove(name, r) }})
 }
 
 // remove deletes the file and reads the files again.

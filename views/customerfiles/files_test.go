@@ -40,6 +40,9 @@ func (f *fake) remove(_ context.Context, r api.DeleteFile) (api.Result, error) {
 	}
 	return api.Result{Success: f.err == nil}, f.err
 }
+func (f *fake) owner(context.Context, string) Owner {
+	return Owner{Name: "Harbour & Finch", Uses: map[string]string{"f-1": "62387c1f-0001-4a5b-8c7d-aaaa0050c0b8"}}
+}
 func (f *fake) caller() endpoint.Caller {
 	var c endpointtest.Fake
 	endpointtest.On(&c, endpoint.ListFiles, f.list)
@@ -77,7 +80,7 @@ func sample(t *testing.T) []api.CustomerFile {
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), f, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), f, f.owner, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
 }
 
 func TestScreens(t *testing.T) {

@@ -61,13 +61,13 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 			"the date below is when the document was created.",
 		"Only the compliance team can unlock it. Send them the ids below, then press " +
 			s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
-	}, Facts: append([]widget.Pair{{Label: "id", Value: d.GUID.Line(64)}}, s.facts(d)...),
+	}, Facts: append([]widget.Pair{{Label: "document id", Value: d.GUID.Line(64)}}, s.facts(d)...),
 		Copy: ui.Copy{Text: "document " + d.GUID.Line(64) + ", operation " + s.ID, What: "the ids"}}
 }
 
 // facts are what a question about a document shows; its id is above them.
 func (s *Screen) facts(d api.Document) []widget.Pair {
-	return append(s.env.Pairs(present.AskedDocument(s.env.Present(), d), nil), s.target()...)
+	return s.grouped(s.env.Pairs(present.AskedDocument(s.env.Present(), d), nil))
 }
 
 func (s changes) askRemove(d api.Document) ui.Action {
@@ -88,7 +88,7 @@ func (s changes) askRemove(d api.Document) ui.Action {
 
 // object is what a question about an item of the operation is filled with.
 func (s *Screen) object(item string) act.Object {
-	return act.Object{Item: item, ID: draw.ID(s.ID, 13), Kind: "operation"}
+	return act.Object{Item: item, ID: draw.ID(s.ID, 13), Kind: "operation", With: s.env.With}
 }
 
 // write runs a write: its keys are off until the outcome. It gets a context that
@@ -108,11 +108,16 @@ func (s changes) write(doing string, m writeDoneMsg, run func(context.Context, e
 func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
-	return s.write("removing "+name, writeDoneMsg{what: "Removal", done: "Removed " + name + "; z restores it.",
-		took: &removed{r.GUID, d.FileName.Line(80)}},
+	return s.write("removing "+name, writeDoneMsg{what: "Removal",
+		done: "Removed " + name + "; " + s.env.Way(s.keys.Restore) + " restores it.", took: &removed{r.GUID, d.FileName.Line(80)}},
 		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
 		})
+}
+
+// grouped are facts about an item, then those about the operation.
+func (s *Screen) grouped(item []widget.Pair) []widget.Pair {
+	return append(append(item, widget.Pair{}), s.target()...)
 }
 
 // target are the facts of a question about the operation as a whole.
@@ -134,10 +139,10 @@ func (s changes) askRestore() ui.Action {
 }
 
 func (s changes) askAttach() ui.Action {
-	return ui.Ask{Title: "Attach a document", Verb: "Continue",
-		Intro: []string{"Attaches an uploaded document to operation " + draw.ID(s.ID, 13) + " by its id."},
+	return ui.Ask{Title: "Attach file", Verb: "Continue",
+		Intro: []string{"Attaches one of the customer's files to operation " + draw.ID(s.ID, 13) + " by the file's id."},
 		Fields: []widget.Field{
-			{Label: "Document id", Check: checkID},
+			{Label: "File id", Check: checkID},
 			{Label: "Name in the operation", Optional: true, Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
@@ -145,7 +150,7 @@ func (s changes) askAttach() ui.Action {
 		}}
 }
 
-func checkID(v string) error { return api.CheckID("document id", v) }
+func checkID(v string) error { return api.CheckID("file id", v) }
 
 func (s changes) askUpload() ui.Action {
 	if s.env.About.Remote != "" {
@@ -160,8 +165,8 @@ func (s changes) askUpload() ui.Action {
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			op, f, host := *s.Op, fileFrom(v, ""), s.parts.Host
 			return ui.Asking(act.DocumentUpload, s.object(f.name),
-				ui.Confirm{ID: s.ID, Ask: "Upload " + f.name + " and attach it to the operation?",
-					Facts: append(s.env.Pairs(f.asked().Facts(), nil), s.target()[1:]...),
+				ui.Confirm{ID: s.ID, IDLabel: "operation id", Ask: "Upload " + f.name + " and attach it to the operation?",
+					Facts: s.grouped(s.env.Pairs(f.asked().Facts(), nil)),
 					Yes: func(ui.Seen) tea.Cmd {
 						return s.write("uploading "+f.name, writeDoneMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
 							func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {

@@ -70,7 +70,7 @@ func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 	for i, d := range offered {
 		items[i] = d.Choice()
 		if s.attached(d) > 0 {
-			items[i].Why = "Attached to this operation."
+			items[i].Why = "already attached"
 		} else if i < len(s.undone) {
 			items[i].About += ", removed here"
 		}
@@ -78,9 +78,9 @@ func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 	items = append(items, ui.Choice{Text: "Another file",
 		About: "by its id, with another name in the operation if you want",
 		Words: []string{"id"}})
-	return ui.Choose{Title: "Attach a file of the customer", Items: items,
+	return ui.Choose{Title: "Attach a file of " + cmp.Or(s.Op.Customer.Name.Line(40), "the customer"), Items: items,
 		Typed: func(id string) (ui.Action, bool) {
-			return s.confirmAttach(storedfile.Document{ID: id, Size: -1}, ""), api.CheckID("document id", id) == nil
+			return s.confirmAttach(storedfile.Document{ID: id, Size: -1}, ""), api.CheckID("file id", id) == nil
 		},
 		Pick: func(i int) (ui.Action, tea.Cmd) {
 			if i == len(offered) {
@@ -95,12 +95,12 @@ func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 func (s customerFile) confirmAttach(d storedfile.Document, name string) ui.Action {
 	id, facts := s.ID, s.target()
 	if d.Name != "" {
-		facts = append(d.Facts(s.env), facts...)
+		facts = s.grouped(d.Facts(s.env))
 	}
 	if name != "" {
 		facts = append(facts, widget.Pair{Label: "name in the operation", Value: name, Long: true})
 	}
-	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "document "+draw.ID(d.ID, 13))),
+	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "file "+draw.ID(d.ID, 13))),
 		ui.Confirm{ID: d.ID, Facts: facts,
 			Yes: func(ui.Seen) tea.Cmd {
 				return s.changes().write("attaching "+d.Line(), writeDoneMsg{what: "Attaching", done: "Attached " + d.Line() + "."},

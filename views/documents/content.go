@@ -20,7 +20,7 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 	case s.keys.Open.Match(msg):
 		return storedfile.AskOpen(s.env, s.parts.Host, s.known(doc)), nil, true
 	case s.Page == nil && s.env.Keys.List.Open.Match(msg):
-		storedfile.Show(s.List, s.parts.Host, s.known(doc), func() []widget.Pair { return s.card(doc) })
+		storedfile.Show(s.List, s.parts.Host, s.known(doc), func() []widget.Pair { return s.grouped(s.card(doc)) })
 		return nil, nil, true
 	}
 	return nil, nil, false
@@ -29,7 +29,7 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 // known is what the operation reports on a document.
 func (s *Screen) known(d api.Document) storedfile.Document {
 	return storedfile.Document{CUID: string(s.Op.Customer.CUID), ID: string(d.GUID), Name: d.FileName, Kind: d.DocType,
-		MIME: d.MIME, Size: d.Size}
+		MIME: d.MIME, Size: d.Size, Attached: true}
 }
 
 // noContent says why the content cannot be read; "" when it can.

@@ -72,13 +72,13 @@ func TestAttachPicks(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("a"))
-	r.Has("▌ passport.png", "off: Attached to this", "Another file") // what can be attached is first
+	r.Has("▌ passport.png", "off: already attached", "Another file") // what can be attached is first
 	r.Send(uitest.Type("passp"), uitest.Key("enter"))
 	r.Has("Attach passport.png to operation", "PASSPORT")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	r.Has("Attached passport.png.", "▌  passport.png")
 	r.Send(uitest.Key("a"), uitest.Paste("0c5e9d2a-1f00-4000-8000-00000000abcd"), uitest.Key("enter"))
-	r.Has("Attach document 0c5e9d")
+	r.Has("Attach file 0c5e9d")
 	if len(got) != 1 || got[0] != "free-1" {
 		t.Error(got)
 	}

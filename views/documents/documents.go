@@ -35,7 +35,7 @@ type Parts struct {
 	Host  Host
 	Types storedfile.TypesSeen
 	Jobs  *replace.Jobs // the replacements of documents
-	// Unfinished lists the replacements of an operation that are stuck.
+	// Unfinished lists the unfinished replacements of an operation.
 	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
 	// Open lists the writes to an operation whose outcome is not known.
 	Open func(ctx context.Context, opid string) ([]followup.Row, error)
@@ -244,14 +244,17 @@ func (s *Screen) whyOff() string {
 // Empty implements list.Screen.
 func (s *Screen) Empty() widget.Notice {
 	if s.ID == "" {
-		return widget.Notice{Text: "No operation is open.", Hint: "o opens one by its id, 1 lists them"}
+		return widget.Notice{Text: "No operation is open.", Hint: s.env.Way(s.env.Keys.Global.OpenID) + " opens one by its id, " +
+			s.env.Way(s.env.Keys.Global.Operations) + " lists them"}
 	}
 	if s.Op != nil && !s.Op.DocumentsReported() {
 		return widget.Notice{Text: "The answer has no readable list of documents.",
-			Hint: "opdeck does not know whether there are any; r reloads, J shows the raw answer"}
+			Hint: "opdeck does not know whether there are any; " + s.env.Way(s.env.Keys.Global.Reload) + " reloads, " +
+				s.env.Way(s.env.Keys.Item.Raw) + " shows the raw answer"}
 	}
 	return s.NoRows(widget.Notice{Text: "No document is attached.",
-		Hint: "u uploads a file and attaches it, a attaches one of the customer's files"}, "")
+		Hint: s.env.Way(s.keys.Upload) + " uploads a file and attaches it, " + s.env.Way(s.keys.Attach) +
+			" attaches one of the customer's files"}, "")
 }
 
 // columns are the columns of the list, in this order.
@@ -302,8 +305,8 @@ func (s *Screen) HeadLines() []string {
 	}
 	for _, j := range s.jobs {
 		out = append(out,
-			th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" is stuck; "+
-				s.keys.Replace.Binding.Help().Key+" resumes or abandons it."))
+			th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" is unfinished; "+
+				s.env.Way(s.keys.Replace)+" resumes or abandons it."))
 		status := present.JobStep(j) + "."
 		if j.Problem != "" {
 			status = present.JobStep(j) + ": " + j.Problem

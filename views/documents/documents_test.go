@@ -173,11 +173,11 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 	resumed := ""
 	f.attach = func(guid, _ string) (api.Operation, error) { resumed += guid; return f.op, nil }
 	r, clock := open(t, f)
-	r.Has("A replacement of old.pdf is stuck; R resumes", "the old document is removed, the new one is uploaded but not attached")
+	r.Has("A replacement of old.pdf is unfinished; R resumes", "the old document is removed, the new one is uploaded but not attached")
 	r.Send(uitest.Key("R"))
 	r.Has("Resume", "Abandon")
 	r.Send(uitest.Key("enter"))
-	r.Has("Resume: check the outcome, then continue?", "the new one is uploaded but not", "[ No ]")
+	r.Has("Resume: check the outcome, then go on?", "the new one is uploaded", "[ No ]")
 	if resumed != "" {
 		t.Fatal("resumed before the answer")
 	}
@@ -327,7 +327,7 @@ func TestEveryWriteAsks(t *testing.T) {
 		ask  string
 		sent string
 	}{
-		"attach": {[]tea.Msg{uitest.Key("a"), uitest.Type("d-4711"), uitest.Keys("enter", "enter")}, "Attach document ", "attach d-4711"},
+		"attach": {[]tea.Msg{uitest.Key("a"), uitest.Type("d-4711"), uitest.Keys("enter", "enter")}, "Attach file ", "attach d-4711"},
 		"upload": {[]tea.Msg{uitest.Key("u"), uitest.Paste(file), uitest.Keys("enter", "enter", "enter")}, "Upload new.pdf and attach it to the operation?", "upload " + file + " attach f-1"},
 	} {
 		for _, answer := range []string{"y", "n", "enter"} {

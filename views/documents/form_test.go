@@ -105,9 +105,9 @@ func TestTypesAreOffered(t *testing.T) {
 			r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"))
 			r.Has("document type used", "more")
 			r.Send(c.keys...)
-			r.Has("› Info", c.kind)
+			r.Has("› Description", c.kind)
 			r.Send(uitest.Key("enter"))
-			r.Has("Upload deed.pdf and attach it", "type    "+c.kind, "13 B, application/pdf")
+			r.Has("Upload deed.pdf and attach it", c.kind, "13 B, application/pdf")
 		})
 	}
 }
@@ -168,13 +168,13 @@ func TestTheTypedQuestionSaysWhatEnterDoes(t *testing.T) {
 	f.remove = func(api.RemoveDocument) (api.Operation, error) { t.Error("removed"); return f.op, nil }
 	r, clock := open(t, f, shelltest.Production)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed))
-	r.Has("esc no  enter no")
+	r.Has("type 4 characters, then enter: Remove", "esc No")
 	for _, k := range "b79d" {
 		r.Send(uitest.Key(string(k)))
 	}
-	r.Has("[ Remove ]", "enter Remove  tab mark no")
+	r.Has("[ Remove ]", "enter: Remove  esc No  tab changes")
 	r.Send(uitest.Key("tab"))
-	r.Has("[ No ]", "enter no  tab mark Remove")
+	r.Has("[ No ]", "enter: No  esc No  tab changes")
 	r.Send(uitest.Key("enter"))
 	r.Has("Not removed.")
 }
@@ -207,7 +207,7 @@ func TestASecondPersonIsAskedFor(t *testing.T) {
 	r.Has("[ No ]    Send now (approved by ben)", "Approved by ben.", "This sends it now.", "1 approved")
 	yes()
 	r.Send(uitest.Key("j"), uitest.Key("x"), uitest.Key("enter"))
-	r.Has("[ No ]    Ask for approval", "none given") // another document
+	r.Has("[ No ]    Ask for approval", "no reason given") // another document
 	r.Send(clock.Wait(time.Second), uitest.Key("n"))
 	want := []api.Consent{{Reason: "wrong file", AskOnly: true}, {Reason: "wrong file", AskOnly: true},
 		{Reason: "wrong file"}}

@@ -13,7 +13,7 @@ func (s *Screen) uploadOverSSH() ui.Action {
 	upload := []string{"document", "upload", "-", "--customer", word(s.Op.Customer.CUID, "CUSTOMER"), "--name", "NAME",
 		"--type", "TYPE", "--yes"}
 	return s.env.OverSSH("Upload a file from your machine", s.env.RemoteCommand(upload...)+" < FILE",
-		"The command prints the id of the uploaded document. "+s.keys.Attach.Help().Key+
+		"The command prints the id of the uploaded file. "+s.env.Way(s.keys.Attach)+
 			" attaches it here by that id, or run:",
 		s.env.RemoteCommand("document", "attach", word(untrusted.Text(s.ID), "OPID"), "DOCID", "--yes"))
 }
@@ -23,7 +23,7 @@ func (s *Screen) replaceOverSSH(d api.Document) ui.Action {
 	line := s.env.RemoteCommand("document", "replace", word(untrusted.Text(s.ID), "OPID"), word(d.GUID, "DOCID"), "-",
 		"--name", word(d.FileName, "NAME"), "--yes") + " < FILE"
 	return s.env.OverSSH("Replace with a file from your machine", line,
-		"Type and info are copied from "+d.FileName.Line(60)+
+		"Type and description are copied from "+d.FileName.Line(60)+
 			"; change them with --type and --info.")
 }
 

@@ -32,14 +32,14 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) +
 		" with another file: opdeck removes it, then uploads and attaches the new file.",
-		"opdeck records each step first, so you can resume or abandon an interrupted replacement."}
+		"opdeck records each step first, so you can resume or abandon an unfinished replacement."}
 	if ended {
 		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service usually refuses this.")
 	}
 	kind, sameKind := takeOver(d.DocType, maxKind)
 	info, sameInfo := takeOver(d.Info, maxInfo)
 	if !sameKind || !sameInfo {
-		intro = append(intro, "Its type or its info contains characters that cannot be typed, or is too long, so it is not "+
+		intro = append(intro, "Its type or its description contains characters that cannot be typed, or is too long, so it is not "+
 			"copied into this form.")
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Continue", Fields: s.fileFields(kind, info), Intro: intro,
@@ -66,7 +66,7 @@ func (s changes) askReplace(d api.Document) ui.Action {
 // replacing are the facts of a replacement: of the document what was and what will be.
 func (s changes) replacing(d api.Document, f file) []widget.Pair {
 	facts := present.AskedReplace(s.env.Present(), d, f.asked())
-	return append(s.env.Pairs(facts, nil), s.target()...)
+	return s.grouped(s.env.Pairs(facts, nil))
 }
 
 // jobAct is what can be done with a job.
@@ -90,7 +90,7 @@ func (s changes) askResume(j replace.Job) ui.Action {
 		ui.Choice
 		do jobAct
 	}
-	list := []choice{{ui.Choice{Text: "Resume", Note: "check the outcome, then continue"}, (*replace.Jobs).Run}}
+	list := []choice{{ui.Choice{Text: "Resume", Note: "check the outcome, then go on"}, (*replace.Jobs).Run}}
 	for _, file := range j.Candidates[:min(len(j.Candidates), 4)] {
 		list = append(list, choice{ui.Choice{Text: "Take " + draw.Middle(file, 24), Note: "this file is the uploaded one"},
 			func(jobs *replace.Jobs, ctx context.Context, j replace.Job) (replace.Job, error) {
@@ -117,8 +117,8 @@ func (s changes) askResume(j replace.Job) ui.Action {
 			}
 			q := ui.Asking(act.DocumentResume, s.object(draw.Middle(j.OldName, 60)), ui.Confirm{ID: j.OldGUID,
 				Ask: c.Text + ": " + c.Note + "?",
-				Facts: append([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)},
-					{Label: "so far", Value: present.JobStep(j), Long: true}}, s.target()...),
+				Facts: s.grouped([]widget.Pair{{Label: "document", Value: draw.Middle(j.OldName, 60)},
+					{Label: "so far", Value: present.JobStep(j), Long: true}}),
 				Yes: func(ui.Seen) tea.Cmd {
 					return s.runJob(strings.ToLower(c.Text)+": the replacement", stored(j.ID, c.do))
 				}})

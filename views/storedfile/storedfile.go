@@ -44,6 +44,15 @@ type Document struct {
 	CUID, ID         string
 	Name, Kind, MIME untrusted.Text
 	Size             int64 // bytes; -1: not known
+	Attached         bool  // to an operation: a document; else a file of the customer's store
+}
+
+// what is the glossary's word for it.
+func (d Document) what() string {
+	if d.Attached {
+		return "document"
+	}
+	return "file"
 }
 
 // Line names the document in a sentence.
@@ -51,9 +60,9 @@ func (d Document) Line() string { return cmp.Or(d.Name.Line(60), draw.ID(d.ID, 3
 
 // Facts returns the facts of the document without its id, which a question shows separately.
 func (d Document) Facts(env *ui.Env) []widget.Pair {
-	return env.Pairs(append([]present.Fact{{Label: "document", Value: d.Line(), Long: true},
-		{Label: "size", Value: format.Size(d.Size)}}, present.Texts("type", d.Kind.Line(64), "media type",
-		d.MIME.Line(128))...), nil)
+	return env.Pairs(append([]present.Fact{{Label: d.what(), Value: d.Line(), Long: true}},
+		append(present.Texts("type", d.Kind.Line(64), "media type", d.MIME.Line(128)),
+			present.Fact{Label: "size", Value: format.Size(d.Size)})...), nil)
 }
 
 // Show opens a page above l with the facts of a document, and how to see its content.
@@ -68,18 +77,18 @@ func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.P
 			}
 		}
 		return out
-	}).Title = "Document " + d.Line()
+	}).Title = strings.ToUpper(d.what()[:1]) + d.what()[1:] + " " + d.Line()
 }
 
 // ways say how a person sees what a document holds.
 func ways(env *ui.Env, host Host) []string {
 	keys := env.Keys.Documents
-	save := keys.Save.Help().Key + " saves it to a file that you name."
+	save := env.Way(keys.Save) + " saves it to a file that you name."
 	program, _, why := host.Opener()
 	if why != "" {
 		return []string{save, "It cannot be opened from here. " + why}
 	}
-	return []string{keys.Open.Help().Key + " opens a copy with " + untrusted.Text(program).Line(80) + "; " + save}
+	return []string{env.Way(keys.Open) + " opens a copy with " + untrusted.Text(program).Line(80) + "; " + save}
 }
 
 // AskSave asks for the target file of a document. If the person cannot use files of this host,
@@ -88,12 +97,12 @@ func AskSave(env *ui.Env, host Host, d Document) ui.Action {
 	if why := host.NoFiles(env.Ctx); why != "" {
 		cmd := "ssh " + cmp.Or(api.ActorOf(env.Ctx).Login, "NAME") + "@HOST document download " + d.CUID + " " + d.ID +
 			" - > " + quoted(FileName(d))
-		return ui.Explain{Title: "Save document", Lines: []string{why,
+		return ui.Explain{Title: "Save " + d.what(), Lines: []string{why,
 			"Run this where you want the file. Replace HOST with the name of this server."},
 			Facts: []widget.Pair{{Label: "command", Value: untrusted.Text(cmd).Line(400), Long: true}},
 			Copy:  ui.Copy{Text: cmd, What: "the command"}}
 	}
-	return ui.Ask{Title: "Save document", Verb: "Save",
+	return ui.Ask{Title: "Save " + d.what(), Verb: "Save",
 		Intro: []string{"Saves " + d.Line() + " to a file that only you can read. One customer call; the audit trail " +
 			"records it."},
 		Fields: []widget.Field{{Name: api.FieldFile, Label: "File on this host", Value: FileName(d), Max: 4096,
@@ -112,10 +121,10 @@ func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd 
 		done := "Saved " + d.Line() + " to " + untrusted.Text(full).Line(300) + "."
 		return func() (ui.Action, tea.Cmd) {
 			if !over && errors.Is(err, fs.ErrExist) {
-				return ui.Confirm{ID: d.ID, Title: "The file exists",
+				return ui.Confirm{ID: d.ID, IDLabel: d.what() + " id", Title: "The file exists",
 					Ask: "Overwrite " + untrusted.Text(filepath.Base(full)).Line(80) + "?", Verb: "Overwrite",
 					Risk: "Its current content will be lost.", SkipTypedConfirmation: true,
-					Facts: []widget.Pair{{Label: "file", Value: untrusted.Text(full).Line(300), Long: true}},
+					Facts: []widget.Pair{{Label: "overwrites", Value: untrusted.Text(full).Line(300), Long: true}},
 					Yes:   func(ui.Seen) tea.Cmd { return saving(env, host, d, path, true) }}, nil
 			}
 			return ui.Ended("Saving", done, err), nil
@@ -132,7 +141,7 @@ func NoOpener(host Host) string {
 // AskOpen asks before it makes and opens a copy of the document.
 func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
 	program, folder, _ := host.Opener()
-	return ui.Confirm{ID: d.ID, Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open",
+	return ui.Confirm{ID: d.ID, IDLabel: d.what() + " id", Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open",
 		SkipTypedConfirmation: true,
 		Facts: append(d.Facts(env), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
 			widget.Pair{Label: "copy in", Value: untrusted.Text(folder).Line(300), Long: true}),

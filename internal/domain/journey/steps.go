@@ -108,17 +108,20 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	steps := []Step{share, outstanding, link, application, finalize}
 	switch {
 	case finalized && verified:
-		return steps, wait("Nothing left to do. The customer is " + final(c) + ".")
+		return steps, wait("None required: the customer is " + final(c) + ".")
 	case finalized && final(c) != "":
 		return steps, wait("Wait for the review's result. The customer is " + final(c) +
 			", which may be older than what was submitted.")
 	case finalized:
 		return steps, wait("Wait for the review's result.")
 	case verified && final(c) == "banned":
-		return steps, wait("Nothing left to do. The customer is banned.")
+		return steps, wait("None required: the customer is banned.")
 	case verified:
-		return steps, wait("Nothing left to do. The customer is "+final(c)+
-			". To verify the customer again, share a token%s.", api.ActShare)
+		none := "None required: the customer is " + final(c) + "."
+		if r.Applied {
+			return steps, wait(none)
+		}
+		return steps, wait(none+" A share token%s starts a new verification.", api.ActShare)
 	}
 	return steps, next(share.State, link.State, finalize.State, r, now)
 }
@@ -166,9 +169,9 @@ func shareStep(c api.Customer, r Record) Step {
 		Note: "The customer's kind is not known; the service will check the token."}
 	switch c.Type {
 	case api.Individual:
-		s.Note = "One token carries the customer's own profile."
+		s.Note = "One share token contains the verified data of the customer."
 	case api.Corporate:
-		s.Note = "One token carries the company with its beneficiaries."
+		s.Note = "One share token contains the verified data of the company and its beneficiaries."
 	}
 	switch {
 	case r.Applied:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -224,6 +225,7 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	if r.yes || r.dryRun || r.row.Ask == act.Nothing {
 		return nil
 	}
+	w.object.With = func(name string) string { return "with opdeck " + (&act.Act{Name: name}).Path() }
 	q := r.row.Words.Fill(w.object)
 	for _, f := range w.facts {
 		fmt.Fprintf(r.env.Err, "  %-14s %s\n", f.Label, safeText(f.Value))
@@ -237,8 +239,8 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	typed := r.real && r.row.Ask == act.Typed && tail != ""
 	switch {
 	case typed:
-		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the id, %s, to continue: ", safeText(q.Ask),
-			oneLine(tail))
+		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the %s, %s, to continue: ", safeText(q.Ask),
+			cmp.Or(q.Of, "id"), oneLine(tail))
 	case r.real:
 		fmt.Fprintf(r.env.Err, "PRODUCTION. %s [y/N] ", safeText(q.Ask))
 	default:

@@ -171,7 +171,8 @@ func documentUploadCommand(r *root) *cobra.Command {
 
 // askedFile is a file to upload, in a question.
 func askedFile(path string, u api.Upload) present.AskedFile {
-	return present.AskedFile{Path: path, Name: u.FileName, Holds: format.Size(int64(len(u.Content))), Type: u.Type,
+	return present.AskedFile{Path: path, Name: u.FileName, Holds: format.Size(int64(len(u.Content))) + ", " +
+		api.MediaType(u.FileName, u.Content), Type: u.Type,
 		Info: u.Info}
 }
 
@@ -197,7 +198,7 @@ func readUpload(r *root, arg string, given uploading) (u api.Upload, err error) 
 func documentReplaceCommand(r *root) *cobra.Command {
 	var force bool
 	var file uploading
-	cmd := file.flags(&cobra.Command{Long: "Type and info stay those of the replaced document, unless --type or --info " +
+	cmd := file.flags(&cobra.Command{Long: "Type and description stay those of the replaced document, unless --type or --info " +
 		"changes them;\n" +
 		"--info '' clears it."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
@@ -253,7 +254,7 @@ func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
 	run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
 	job, err := run(ctx, job)
 	if err != nil {
-		r.say("The job %s stopped at step %q. Continue it with opdeck document resume %s.", job.ID, string(job.Step), job.ID)
+		r.say("The job %s stopped at step %q. Resume it with opdeck document resume %s.", job.ID, string(job.Step), job.ID)
 		switch decide := a.Jobs.Undecided(job); {
 		case decide && job.Step == replace.Uploading:
 			r.say("Use --use FILEID to take one of the customer's files, --upload-again to upload the file once more, or " +
@@ -277,7 +278,7 @@ func documentResumeCommand(r *root) *cobra.Command {
 	var use string
 	cmd := &cobra.Command{
 		Long: "Without JOB it lists the unfinished replacements. With JOB it checks the current step and\n" +
-			"continues. opdeck never repeats a step with an unknown outcome by itself: use --again for a\n" +
+			"resumes. opdeck never repeats a step with an unknown outcome by itself: use --again for a\n" +
 			"removal or an attachment, --upload-again for the file, both only after [writes] late_after;\n" +
 			"--use takes one of the customer's files as the uploaded one."}
 	list := alsoLists[[]replace.Job, replace.Job](r, cmd, "no JOB")
@@ -324,7 +325,7 @@ func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
 	err = out.print(jobs, jobs, listed(out.r.options(ctx, a), present.JobColumns,
 		jobs).none("No unfinished replacements."))
 	if err == nil && len(jobs) > 0 && out.r.output == "table" {
-		out.r.say("Continue one with opdeck document resume JOB.")
+		out.r.say("Resume one with opdeck document resume JOB.")
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func TestRunbookIsComplete(t *testing.T) {
 		want = append(want, "| `"+m[1]+"` |")
 	}
 	// reminders and toasts
-	want = append(want, "is stuck", "started, not finalized", "unknown outcome", "asks for approval",
+	want = append(want, "is unfinished", "started, not finalized", "unknown outcome", "asks for approval",
 		"`session none`", "`session doubtful`", "`session blocked`", "refreshing", "429", "`✗ service`", "`! feed`",
 		"revealed")
 	for _, part := range []string{"session_state", "store_readable", "audit_healthy", "audit_checkpoint_healthy",

@@ -66,7 +66,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case tariffs.KindCommissions:
 		return tariffs.NewCommissions(env, d.Client, p.Arg)
 	case customerfiles.Kind:
-		return customerfiles.New(env, d.Client, d.files, p.ID, p.Arg)
+		return customerfiles.New(env, d.Client, d.files, (&finder{backend: d}).owner, p.ID, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:

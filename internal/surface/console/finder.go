@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/views/customerfiles"
 )
 
 const (
@@ -150,6 +151,24 @@ func (f *finder) customerName(ctx context.Context, cuid string) string {
 		}
 	}
 	return untrusted.Text(cuid).Line(40)
+}
+
+// owner is the customer's name by the index, and which of their operations have which documents.
+func (f *finder) owner(ctx context.Context, cuid string) customerfiles.Owner {
+	out := customerfiles.Owner{Uses: map[string]string{}}
+	rows, _ := f.ofCustomer(ctx, cuid) // without the index the question says that it is not known
+	for _, r := range rows {
+		if string(r.Op.Customer.CUID) != cuid {
+			continue
+		}
+		if out.Name == "" {
+			out.Name = r.Op.Customer.Name.Line(60)
+		}
+		for _, d := range r.Op.Documents {
+			out.Uses[string(d.GUID)] = string(r.Op.OPID)
+		}
+	}
+	return out
 }
 
 // otherNames are the names of a customer in operations that differ from the record's.

@@ -116,5 +116,5 @@ func noOpener(who api.Actor) string {
 	if who.Via == "ssh" {
 		return "Over SSH a program would open on the server, not at your screen."
 	}
-	return "Plain mode opens no other programs."
+	return "This console opens no other programs."
 }

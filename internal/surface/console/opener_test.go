@@ -17,7 +17,7 @@ func TestWhyNothingOpens(t *testing.T) {
 		want   string
 	}{
 		{"ssh", nil, "on the server"},
-		{"console", nil, "Plain mode"},
+		{"console", nil, "This console opens no"},
 		{"console", &opener{app: a, why: "There is no desktop here."}, "There is no desktop here."},
 	} {
 		d := hostFiles{a, c.opener, noOpener(api.Actor{Via: c.via})}

@@ -306,8 +306,8 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 	keys := keysOf(a)
 	var left []waiting
 	if jobs, err := a.Jobs.Store.Unfinished(ctx); err == nil && len(jobs) > 0 {
-		left = append(left, waiting{"a replacement is stuck",
-			"A replacement of " + jobs[0].OldName + " is stuck; open the documents of " + jobs[0].OPID + " and press " +
+		left = append(left, waiting{"a replacement is unfinished",
+			"A replacement of " + jobs[0].OldName + " is unfinished; open the documents of " + jobs[0].OPID + " and press " +
 				press(keys.Documents.Replace) + "."})
 	}
 	if waits, err := begunVerifications(ctx, a); err == nil && len(waits) > 0 {

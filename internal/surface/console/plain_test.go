@@ -73,9 +73,9 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("documents", "1. name "+op.Documents[0].FileName.Line(0), "lock locked")
 	p.say("remove 3", "is locked and cannot be removed.", "Only the compliance team")
 	p.say("remove 9", "1 to 3")
-	p.say("remove 1", "SANDBOX. Context backend", "id: "+op.Documents[0].GUID.Line(0),
-		"document: "+op.Documents[0].FileName.Line(0), "operation: "+id, "Type yes to remove")
-	p.say("yes", "Done. Removed", "z restores it.", "Documents, 2 rows.")
+	p.say("remove 1", "SANDBOX. Context backend", "document id: "+op.Documents[0].GUID.Line(0),
+		"document: "+op.Documents[0].FileName.Line(0), "operation id: "+id, "Type yes to remove")
+	p.say("yes", "Done. Removed", "restore restores it.", "Documents, 2 rows.")
 	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
 		t.Error("the document is still there")
 	}
@@ -89,16 +89,16 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	}
 	p.say("replace 1", "opdeck records each step first", "File on this host, or back:")
 	p.say(file, "Type, or an empty line for OPERATION_DOCUMENT:")
-	p.say("CONTRACT", "Info")
+	p.say("CONTRACT", "Description")
 	p.say("", "Replace ", "Between the removal and the new attachment")
 	p.say("yes", "Done. Replaced", "new contract.txt")
 	p.say("replace 1 /no/such/file", "The file does not exist.", "File on this host, or back:")
 	p.say("back")
 	p.say("upload "+file, "Type, or")
-	p.say("", "Info")
+	p.say("", "Description")
 	p.say("", "Upload new contract.txt and attach it", "file: "+file, "Type yes to upload")
 	p.say("no", "No. Nothing was sent.")
-	p.say("attach "+op.Documents[0].GUID.Line(0), "id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
+	p.say("attach "+op.Documents[0].GUID.Line(0), "file id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
 	p.say("yes", "Done. Attached invoice.pdf.", "Documents, 4 rows.")
 	p.say("back", "Operation "+id)
 	p.say("history", "invoice.pdf removed by ana", "from read")
@@ -119,11 +119,11 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, greeting := startPlain(t, a, ana, nil)
-	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf is stuck") ||
+	if all := strings.Join(greeting, "\n"); !strings.Contains(all, "A replacement of contract.pdf is unfinished") ||
 		!strings.Contains(all, string(op.OPID)) {
 		t.Fatalf("not reported:\n%s", all)
 	}
-	p.say("documents "+string(op.OPID), "A replacement of contract.pdf is stuck", "nothing was sent yet")
+	p.say("documents "+string(op.OPID), "A replacement of contract.pdf is unfinished", "nothing was sent yet")
 	p.say("replace 2", "1. Resume", "Abandon", "Leave it")
 	p.say("leave it", "Documents.")
 	p.say("R 1", "1. Resume")
@@ -179,7 +179,7 @@ func TestProductionAsksForTheIdsEnd(t *testing.T) {
 	p.say("open " + string(op.OPID))
 	p.say("documents")
 	for _, wrong := range []string{"yes", "", guid[len(guid)-3:], guid} {
-		p.say("remove 1", "PRODUCTION.", "Type the last 4 characters of the id to remove")
+		p.say("remove 1", "PRODUCTION.", "Type the last 4 characters of the document id to remove")
 		p.say(wrong, "No. Nothing was sent.")
 	}
 	p.say("remove 1")
@@ -203,12 +203,12 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("next", "No more pages.")
 	p.say("filter Harbour", "1. name Harbour & Finch")
-	p.say("1", "Share: optional.", "Finalize: ", "Nothing left to do. The customer is accepted.")
+	p.say("1", "Share: optional.", "Finalize: ", "None required: the customer is accepted.")
 	p.say("share "+token, "Do not type a secret after the command")
-	p.say("share", "CORPORATE: one token", "not shown, stored or logged", "Type yes to share")
+	p.say("share", "CORPORATE: one share token", "not shown, stored or logged", "Type yes to apply")
 	p.say("yes", "The token was not applied.", "Try again")
 	token = "demo-corporate-outstanding-2"
-	p.say("S", "Type yes to share")
+	p.say("S", "Type yes to apply")
 	p.say("yes", "Done. Applied.", "outstanding: create a link", "Outstanding sets: ", "Next: Create a link")
 	p.say("share", "share cannot be used now.", "can be shared only once")
 	p.say("link", "Type yes to create a link")
@@ -253,14 +253,14 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say("compliance "+shared, "Verification")
 	p.say("share", "Input cannot be hidden here, so you cannot type a secret.", "which reads standard input",
 		"File with the token")
-	p.say(file, "Type yes to share")
-	p.say("yes", "Share refused.", "A share token was already applied", "Outstanding sets: ",
+	p.say(file, "Type yes to apply")
+	p.say("yes", "Applying the share token refused.", "A share token was already applied", "Outstanding sets: ",
 		"opdeck does not know what is outstanding")
 	settings(t, a, `{"baas": true}`)
 	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Share refused.", "The service refused the share (403). It documents this for accounts on the BaaS "+
+	p.say("yes", "Applying the share token refused.", "The service refused the share (403). It documents this for accounts on the BaaS "+
 		"verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
 	p.say("back", "Unchanged.")
 	p.say("share", "works once and is valid for about 20 minutes") // it is never off for ever
@@ -314,7 +314,7 @@ func TestASecondPerson(t *testing.T) {
 		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
 	}
 	judge.say("9", "1 approval waits", "asked by ben")
-	judge.say("details 1", "Remove document", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID),
+	judge.say("details 1", "Removes the link only.", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID),
 		op.Customer.Name.Line(40), "wrong customer")
 	judge.say("back")
 	judge.say("1", "Operation "+string(op.OPID), "News. ben has this operation open too.")

@@ -67,7 +67,7 @@ var lookedOperations = []scene{
 		steps: customerOf("Tallinn", "Next: ", step{"l", "[ No ]"}, step{"y", "expires in"})},
 	{name: "application", title: "The form of an application", where: "› Harbour", word: "╭─ Application",
 		steps: then(toCustomer, step{"_", "╭─ Application"})},
-	{name: "application-more", title: "Documents to add to an application", where: "› Harbour", word: "Remove from list",
+	{name: "application-more", title: "Documents to add to an application", where: "› Harbour", word: "from the list",
 		steps: then(toCustomer, step{"_", "╭─ Application"}, step{tab, "› taxReference"}, step{tab, "TYPE_VISA"},
 			step{"PHOTO" + enter, "╭─ Documents to add"},
 			step{down + enter, "╭─ Another document"}, step{"INVOICE" + enter, "2 documents"})},
