@@ -164,8 +164,8 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		want []string
 		done string
 	}{
-		"Z": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "loses its session", "generation 4"}, "The tokens were refreshed."},
-		"I": {"login", []string{"Log in again?", "six logins per minute", "client of this account loses its session"}, "Logged in again."},
+		"Z": {"refresh", []string{"Refresh the tokens now?", "one refresh per minute", "lose their session", "generation 4"}, "The tokens were refreshed."},
+		"I": {"login", []string{"Log in again?", "six logins per minute", "log in without opdeck lose"}, "Logged in again."},
 		"X": {"reset", []string{"Erase the stored session and unblock logins?", "Sends nothing now", "the next call " +
 			"logs in"}, "The session was reset"},
 	} {
