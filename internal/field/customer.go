@@ -77,7 +77,7 @@ var Files = New(
 		Column:  Column{Min: 10}, Count: func(f api.CustomerFile) int { return int(f.Size) }},
 	Field[api.CustomerFile]{Name: "created", JSON: "createdAt", Kind: Time, Sortable: true, About: "when it was uploaded",
 		Example: "created<30d",
-		Column:  Column{Min: 16, HidePriority: 1, Dim: true},
+		Column:  Column{Min: 16, HidePriority: 4, Dim: true},
 		Time:    api.CustomerFile.Made},
 	Field[api.CustomerFile]{Name: "lock", JSON: "isLock", Kind: Code,
 		About: "locked, or not; empty where the service does not say", Example: "lock:locked",

@@ -51,7 +51,7 @@ var RequestColumns = []Column[approval.Request]{
 		state, _ := RequestState(o, r)
 		return state.Cell(o)
 	}),
-	textColumn("asked by", field.Column{Min: 6, Max: 24, Flex: 2}, func(r approval.Request) string {
+	textColumn("asked by", field.Column{Min: 8, Max: 24, Flex: 2}, func(r approval.Request) string {
 		return safe(r.Requester.Name, 40)
 	}),
 	textColumn("act", field.Column{Title: "write"}, func(r approval.Request) string {
@@ -60,10 +60,10 @@ var RequestColumns = []Column[approval.Request]{
 	textColumn("asks to", field.Column{Min: 24, Max: 48, Flex: 3, CutMiddle: true}, func(r approval.Request) string {
 		return requestWhat(r.Act)
 	}),
-	column("about", field.Column{Min: 13, Max: 13, HidePriority: 4}, func(_ Options, r approval.Request) Cell {
+	column("about", field.Column{Min: 13, Max: 13, HidePriority: 5}, func(_ Options, r approval.Request) Cell {
 		return Cell{Text: format.ShortID(untrusted.Text(r.Act.ID)), Tone: Dim}
 	}),
-	textColumn("customer", field.Column{Min: 12, Max: 30, Flex: 1, CutMiddle: true, HidePriority: 3},
+	textColumn("customer", field.Column{Min: 12, Max: 30, Flex: 1, CutMiddle: true, HidePriority: 4},
 		func(r approval.Request) string { return safe(r.Act.Subject.Customer, 100) }),
 	rightColumn("amount", field.Column{Min: 14, HidePriority: 1}, func(_ Options, r approval.Request) Cell {
 		if r.Act.Subject.Amount == nil {
@@ -71,7 +71,7 @@ var RequestColumns = []Column[approval.Request]{
 		}
 		return Cell{Text: format.Money(*r.Act.Subject.Amount)}
 	}),
-	column("reason", field.Column{Min: 12, Flex: 2, HidePriority: 5}, func(_ Options, r approval.Request) Cell {
+	column("reason", field.Column{Min: 12, Flex: 2, HidePriority: 6}, func(_ Options, r approval.Request) Cell {
 		if r.Act.Reason == "" {
 			return Cell{Text: "none given", Tone: Warn}
 		}
@@ -80,7 +80,7 @@ var RequestColumns = []Column[approval.Request]{
 	column("object", field.Column{Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
 		func(_ Options, r approval.Request) Cell { return Cell{Text: safe(r.Act.ID, 100), Tone: Dim} }),
 	textColumn("item", field.Column{}, func(r approval.Request) string { return safe(r.Act.Item, 500) }),
-	rightColumn("asked", field.Column{Min: 8, HidePriority: 6}, func(o Options, r approval.Request) Cell {
+	rightColumn("asked", field.Column{Min: 8, HidePriority: 7}, func(o Options, r approval.Request) Cell {
 		ago, next := format.Ago(r.Created, o.Now)
 		return Cell{Text: ago, Tone: Dim, Until: next}
 	}),

@@ -252,7 +252,9 @@ func (s *Screen) Empty() widget.Notice {
 	switch {
 	case s.id == "":
 		return widget.Notice{Text: "No operation is open.",
-			Hint: "o opens one by its id, 1 lists them, then h opens its history"}
+			Hint: s.env.Way(s.env.Keys.Global.OpenID) + " opens one by its id, " +
+				s.env.Way(s.env.Keys.Global.Operations) + " lists them, then " +
+				s.env.Way(s.env.Keys.Related.History) + " opens its history"}
 	case s.failure != nil && !errors.Is(s.failure, index.ErrNone):
 		return widget.Notice{Tone: theme.Bad, Text: Unread,
 			Hint: s.env.Keys.Global.Reload.Help().Key + " tries again; opdeck doctor checks the store"}

@@ -20,7 +20,8 @@ func (s *Screen) Content() ui.Content {
 	switch {
 	case s.ID == "":
 		return ui.Content{Lines: []string{th.Dim.Render("No operation is open."),
-			th.Dim.Render("o opens one by its id, 1 lists them.")}}
+			th.Dim.Render(s.env.Way(s.env.Keys.Global.OpenID) + " opens one by its id, " +
+				s.env.Way(s.env.Keys.Global.Operations) + " lists them.")}}
 	case s.Op == nil && s.Page.Err != nil:
 		return s.Failed(s.Page.Err)
 	case s.Op == nil:

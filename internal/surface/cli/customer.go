@@ -218,14 +218,16 @@ func customerSetApplicationCommand(r *root) *cobra.Command {
 		if err != nil {
 			return asked{}, err
 		}
-		return onCustomer(args[0], func(ctx context.Context) error {
+		w := onCustomer(args[0], func(ctx context.Context) error {
 			res, err := endpoint.Do(ctx, a.Client, endpoint.SetApplication, endpoint.NewApplication{CUID: args[0], Body: body})
 			if err != nil {
 				return err
 			}
 			return out.report(asSent(res.Raw, res), "Set. %s The service will deprecate this call; use compliance link "+
 				"instead.", res.Message.Line(200))
-		}), nil
+		})
+		w.risk = "The file replaces the whole application."
+		return w, nil
 	})
 }
 

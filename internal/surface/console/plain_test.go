@@ -260,8 +260,8 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Applying the share token refused.", "The service refused the share (403). It documents this for accounts on the BaaS "+
-		"verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
+	p.say("yes", "Applying the share token refused.", "The service refused the share token (403). By its documents it does so for accounts on the "+
+		"BaaS verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
 	p.say("back", "Unchanged.")
 	p.say("share", "works once and is valid for about 20 minutes") // it is never off for ever
 	p.say("back")
