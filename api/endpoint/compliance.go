@@ -113,8 +113,8 @@ func shareFailed(a api.Answer, err error) (api.ShareResult, error) {
 		out.Remedy = api.Remedy{Kind: api.MakeLink}
 	case out.Rule == api.RuleBaaS:
 		out.Kind = api.Refused
-		out.Public = "The service refused the share token (403). By its documents it does so for accounts on the BaaS verification " +
-			"program."
+		out.Public = "The service refused the share token (403). By its documents it does so for accounts on the " +
+			"BaaS verification program."
 		out.Quote(string(out.Said))
 		out.Remedy = api.Remedy{Kind: api.UseLink}
 	}

@@ -81,8 +81,8 @@ var (
 		Place: "compliance", Key: Key{Press: "S", Hint: "share", Help: "apply a share token (asks)"},
 		Words: Question{Title: "Apply share token", Verb: "Apply", Ask: "Apply this share token to {item}?",
 			Risk: "A customer takes a share token only once.", Done: "Applied.", Declined: "Not applied.", Of: "customer id",
-			Consequence: "Applies a share token, which transfers the customer's verified data. It cannot be repeated or undone " +
-				"for this customer."}})
+			Consequence: "Applies a share token, which transfers the customer's verified data. It cannot be repeated or " +
+				"undone for this customer."}})
 	ComplianceLink = declare(&writes, Act{Name: "compliance.link", Effect: Write,
 		Ask: YesNo, Costs: cost(limit.Customer, 1),
 		Args: args("CUID"), Short: "Create a short-lived, single-use verification link",
@@ -144,7 +144,8 @@ var (
 		Event: "approval.approved", Args: args("ID"), Short: "Approve another person's write",
 		Place: "approvals", Key: Key{Press: "+", Hint: "approve", Help: "approve this write (asks)"},
 		Words: Question{Title: "Approve", Verb: "Approve", Ask: "Approve this write?",
-			Risk: "The approval is valid for one use and cannot be withdrawn.", Done: "Approved.", Declined: "Not approved.", Of: "request"}})
+			Risk: "The approval is valid for one use and cannot be withdrawn.", Done: "Approved.", Declined: "Not approved.",
+			Of: "request"}})
 	ApprovalDeny = declare(&writes, Act{Name: "approval.deny", Effect: Write, Ask: YesNo, Need: api.MayApprove,
 		Event: "approval.denied", Args: args("ID"), Short: "Deny another person's write",
 		Place: "approvals", Key: Key{Press: "-", Hint: "deny", Help: "deny this write (asks)"},

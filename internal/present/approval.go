@@ -267,8 +267,8 @@ func binds(q approval.Request) string {
 		return "another user id of this host; this does not stop root, or people with the password of the account or of " +
 			"the store"
 	}
-	return "another key, login name and certificate over SSH; this does not stop people with the password of the account " +
-		"or of the store"
+	return "another key, login name and certificate over SSH; this does not stop people with the password of the " +
+		"account or of the store"
 }
 
 // safe is a text from outside as one line of at most max runes.

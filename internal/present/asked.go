@@ -10,7 +10,8 @@ import (
 
 // AskedDocument lists the facts in a question about a document of an operation, below the document's id.
 func AskedDocument(o Options, d api.Document) []Fact {
-	out := append([]Fact{{Label: "document", Value: d.FileName.Line(200), Long: true}}, Texts("type", d.DocType.Line(64))...)
+	out := append([]Fact{{Label: "document", Value: d.FileName.Line(200), Long: true}},
+		Texts("type", d.DocType.Line(64))...)
 	return append(out, Fact{Label: "size", Value: format.Size(d.Size)},
 		Fact{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)})
 }

@@ -43,8 +43,9 @@ var sentences = map[api.RemedyKind]words{
 		screen: "Its history shows the last known states."},
 	api.AwaitSync: {command: "The index still lists it; the next full sync removes it if it is gone."},
 
-	api.Force: {command: "Use --force to let the service decide.", screen: "Ask again: the question then names the operation's state, and a yes lets the service decide.",
-		plain: "Repeat the command to let the service decide."},
+	api.Force: {command: "Use --force to let the service decide.",
+		screen: "Ask again: the question then names the operation's state, and a yes lets the service decide.",
+		plain:  "Repeat the command to let the service decide."},
 	api.CopyToken:    {command: "Copy it again from the verification provider."},
 	api.CorrectToken: {command: "Nothing changed. Correct the token and try again."},
 	api.DiscardToken: {command: "Do not send this token again. Try a new one: the service answers 409 if it applied the " +

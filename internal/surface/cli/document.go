@@ -198,8 +198,8 @@ func readUpload(r *root, arg string, given uploading) (u api.Upload, err error) 
 func documentReplaceCommand(r *root) *cobra.Command {
 	var force bool
 	var file uploading
-	cmd := file.flags(&cobra.Command{Long: "Type and description stay those of the replaced document, unless --type or --info " +
-		"changes them;\n" +
+	cmd := file.flags(&cobra.Command{Long: "Type and description stay those of the replaced document, unless --type or " +
+		"--info changes them;\n" +
 		"--info '' clears it."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
