@@ -3,11 +3,13 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
@@ -78,7 +80,10 @@ func (s *topLine) header(now time.Time) string {
 	if wrong := s.wrong(); wrong != "" {
 		right = append(right, wrong)
 	}
-	right = append(right, s.access(now).long, s.room(now).long)
+	if !s.blames() {
+		right = append(right, s.access(now).long)
+	}
+	right = append(right, s.room(now).long)
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
 	// Budget and token stay; names are dropped, the person's first.
 	facts := strings.Join(right, sep) + " "
@@ -129,7 +134,21 @@ func (s *topLine) wrong() string {
 		return ""
 	}
 	look := present.FindingLine(s.verdictOptions(), f).Look
-	return s.th.Tone(look.Tone).Render(s.th.SignOf(look.Sign) + " " + string(f.Part))
+	word := string(f.Part)
+	switch {
+	case f.Part == verdict.PartFeed:
+		word = "webhooks"
+	case f.Part == verdict.PartSession && s.session.State == "blocked":
+		word = "login blocked"
+	}
+	return s.th.Tone(look.Tone).Render(s.th.SignOf(look.Sign) + " " + word)
+}
+
+// blames reports whether the first cause is why there is no session, so that its state says nothing more.
+func (s *topLine) blames() bool {
+	f, is := s.cause()
+	return is && f.Severity == verdict.Critical && s.session.State != "live" && s.session.State != "rotating" &&
+		slices.Contains(verdict.SessionParts(), f.Part)
 }
 
 func person(a About) string {
@@ -216,15 +235,16 @@ func (s *topLine) room(now time.Time) fact {
 	case b.Room == 0:
 		style = s.th.Warn
 	}
-	f := fact{short: style.Render(fmt.Sprintf("%d/%d", b.Room, b.Limit)),
-		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d of %d", b.Room, b.Limit))}
-	if b.Room == 0 && b.NextSlot.After(now) {
+	f := fact{short: style.Render(fmt.Sprintf("%d left", b.Room)),
+		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d left of %d", b.Room, b.Limit))}
+	if c, ok := s.pending(class); b.Room == 0 && b.NextSlot.After(now) && !(ok && s.source().Loading && !s.goes(c).IsZero()) {
+		// else the line below says it
 		var t string
 		t, f.next = format.Until(b.NextSlot, now)
 		f.long += s.th.Warn.Render(", next call in " + t)
 	}
 	if b.Throttled > 0 {
-		f.long += s.th.Bad.Render(", throttled")
+		f.long += s.th.Bad.Render(", refused (429)")
 	}
 	return f
 }
@@ -338,12 +358,16 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	if brief := s.brief(now); src.Loading && brief != "" { // the waiting time matters more than the age
 		f.short = s.th.Info.Render(brief)
 	}
+	from := safe(src.Origin)
+	if s.w >= besideWindow && from != "" {
+		from = "from the " + from
+	}
 	var parts []string
 	switch {
 	case two:
-		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", newest "+newest+", oldest "+oldest))
+		parts = append(parts, s.th.Dim.Render(from+", newest "+newest+", oldest "+oldest))
 	case !src.At.IsZero():
-		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", "+ago))
+		parts = append(parts, s.th.Dim.Render(from+", "+ago))
 	}
 	what, next := s.moving(now)
 	if src.Loading {
