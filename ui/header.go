@@ -33,6 +33,9 @@ type topLine struct {
 // compactBelow is the width from which the header uses its long form.
 const compactBelow = 60
 
+// shortBelow is the width from which the compact form has words.
+const shortBelow = 40
+
 func (s *window) compact() bool { return s.w < compactBelow }
 
 // header is the first line: context, person, session and budget.
@@ -83,10 +86,15 @@ func (s *topLine) header(now time.Time) string {
 	if !s.blames() {
 		right = append(right, s.access(now).long)
 	}
-	right = append(right, s.room(now).long)
+	room := s.room(now)
+	right = append(right, room.long)
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
 	// Budget and token stay; names are dropped, the person's first.
 	facts := strings.Join(right, sep) + " "
+	if draw.Width(left)+1+draw.Width(facts) > s.w { // the badges stay
+		right[len(right)-1] = s.th.Dim.Render(safe(s.class())+" ") + room.short
+		facts = strings.Join(right, sep) + " "
+	}
 	if draw.Width(left)+draw.Width(there)+1+draw.Width(facts) <= s.w {
 		left += there
 	}
@@ -235,10 +243,14 @@ func (s *topLine) room(now time.Time) fact {
 	case b.Room == 0:
 		style = s.th.Warn
 	}
-	f := fact{short: style.Render(fmt.Sprintf("%d left", b.Room)),
+	left := fmt.Sprintf("%d left", b.Room)
+	if s.w < shortBelow {
+		left = fmt.Sprintf("%d/%d", b.Room, b.Limit)
+	}
+	f := fact{short: style.Render(left),
 		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d left of %d", b.Room, b.Limit))}
-	if c, ok := s.pending(class); b.Room == 0 && b.NextSlot.After(now) && !(ok && s.source().Loading && !s.goes(c).IsZero()) {
-		// else the line below says it
+	c, ok := s.pending(class)
+	if below := ok && s.source().Loading && !s.goes(c).IsZero(); b.Room == 0 && b.NextSlot.After(now) && !below {
 		var t string
 		t, f.next = format.Until(b.NextSlot, now)
 		f.long += s.th.Warn.Render(", next call in " + t)

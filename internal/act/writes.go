@@ -106,7 +106,8 @@ var (
 		Short: "Change the service's webhook settings; settings without a flag do not change",
 		Place: "hooks", Key: Key{Press: "enter", Hint: "change", Help: "change the service's webhook settings (asks)"},
 		Words: Question{Title: "Webhook settings", Verb: "Change", Ask: "Change the service's webhook settings?",
-			Risk: "They apply to everyone who uses this machine account. With a wrong address or secret, no receiver gets events.",
+			Risk: "They apply to everyone who uses this machine account. With a wrong address or secret, no receiver gets " +
+				"events.",
 			Done: "Changed.", Declined: "Not changed.",
 			Consequence: "Changes where the service sends webhooks and the secret that signs them, for everyone."}})
 
@@ -122,9 +123,11 @@ var (
 		Ask: Typed, Costs: cost(limit.Login, 1),
 		Short: "Log in again; all other sessions of the machine account end",
 		Place: "session",
-		Key:   Key{Press: "I", Hint: "log in again", Help: "log in again (asks); all other sessions of the machine account end"},
+		Key: Key{Press: "I", Hint: "log in again",
+			Help: "log in again (asks); all other sessions of the machine account end"},
 		Words: Question{Title: "Log in again", Verb: "Log in", Ask: "Log in again?",
-			Risk: "The service recommends at most six logins per minute. Other clients of this machine account lose their session.",
+			Risk: "The service recommends at most six logins per minute. Other clients of this machine account lose their " +
+				"session.",
 			Done: "Logged in.", Declined: "Not logged in."}})
 	SessionReset = declare(&writes, Act{Name: "session.reset", Effect: Session,
 		Ask:   Typed,

@@ -235,7 +235,8 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, reached, live, renew boo
 		d.add(name, Skipped, "not known: the machine account's record has no is2fa that can be read", "")
 	case on:
 		d.add(name, Failed,
-			"is switched on for the machine account: the next login will be refused, because a machine account cannot give a code",
+			"is switched on for the machine account: the next login will be refused, because a machine account cannot give "+
+				"a code",
 			"Switch it off in the service's panel, or ask the service's support to do it, before the session ends.")
 	default:
 		d.add(name, Healthy, "off (required)", "")

@@ -39,7 +39,7 @@ func TestFirstRunLives(t *testing.T) {
 	x.until("something changes on the screen", func(now string) bool {
 		return strings.Count(now, "PENDING") < strings.Count(before, "PENDING") || strings.Contains(now, "501 operations")
 	})
-	x.press("7").shows("following", "OPERATION", "✓ bound")
+	x.press("7").shows("following", "OPERATION", "✓ verified")
 	x.quit()
 }
 

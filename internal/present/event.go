@@ -52,7 +52,8 @@ func Trust(s receiver.Stored) (Mark, string) {
 		return Mark{Look{SignUnknown, Warn}, "unverified"},
 			"Its origin is not proven: it was added manually, or verify is \"none\"."
 	case s.Verdict.Bound:
-		return Mark{Look{SignGood, Good}, "verified"}, "The signature is valid and covers the body: its content can be trusted."
+		return Mark{Look{SignGood, Good}, "verified"}, "The signature is valid and covers the " +
+			"body: its content can be trusted."
 	}
 	return Mark{Look{SignWarn, Warn}, "hint only"}, "The signature is valid but does not cover the body: only a hint " +
 		"to read the object again."

@@ -222,7 +222,8 @@ func SessionProblem(o Options, s session.Status, found verdict.Verdict) (title s
 
 // AskedSession is what a question about an act on the session shows.
 func AskedSession(s session.Status) []Fact {
-	return []Fact{{Label: "state", Value: SessionState(Options{Now: s.AsOf}, s)}, {Label: "generation", Value: fmt.Sprint(s.Generation)},
+	return []Fact{{Label: "state", Value: SessionState(Options{Now: s.AsOf}, s)},
+		{Label: "generation", Value: fmt.Sprint(s.Generation)},
 		{Label: "processes", Value: s.InstancesText()}}
 }
 
@@ -259,7 +260,9 @@ var InstanceColumns = []Column[session.Instance]{
 	textColumn("process", field.Column{Min: 15}, func(i session.Instance) string {
 		return fmt.Sprintf("process %d", i.Owner.PID)
 	}),
-	textColumn("user", field.Column{Min: 12}, func(i session.Instance) string { return "user " + safe(i.Owner.User, 120) }),
+	textColumn("user", field.Column{Min: 12}, func(i session.Instance) string {
+		return "user " + safe(i.Owner.User, 120)
+	}),
 	textColumn("version", field.Column{Min: 12, Flex: 1}, func(i session.Instance) string {
 		return "version " + safe(i.Owner.Version, 120)
 	}),

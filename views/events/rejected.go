@@ -50,7 +50,8 @@ func (s rejections) rejectedLines(w int) []string {
 		if c.Stray() || c.Passing() {
 			tone, sign = theme.Dim, th.Signs.Sep
 		}
-		out.Say(tone, sign+" "+format.Plural(int(c.N), "delivery", "deliveries")+" rejected ("+line(c.Reason, 40)+"), the last at "+
+		out.Say(tone, sign+" "+format.Plural(int(c.N), "delivery", "deliveries")+" rejected ("+line(c.Reason, 40)+
+			"), the last at "+
 			format.Time(c.Last, s.env.Zone())+" from "+line(string(c.Source), 64))
 		out.Under(theme.Plain, line(c.Detail, 400))
 	}

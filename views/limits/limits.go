@@ -229,7 +229,8 @@ func (s *Screen) row(b present.Budget, c columns) string {
 	}
 	line := th.Tone(look.Tone).Render(th.SignOf(look.Sign)) + " " + draw.Fit(cell["class"], 9) + widget.Gauge(th, b.Used,
 		b.Recommended, c.gauge, look.Tone) + draw.FitRight(cell["used"]+" of "+cell["per minute"], usedWide) +
-		draw.FitRight(cell["room"], c.left) + draw.FitRight(cell["next slot"], c.next) + draw.FitRight(cell["waiting"], c.waiting) +
+		draw.FitRight(cell["room"], c.left) + draw.FitRight(cell["next slot"], c.next) +
+		draw.FitRight(cell["waiting"], c.waiting) +
 		draw.FitRight(cell["throttled"], c.refused)
 	if c.spark > 0 {
 		line += "  " + widget.Plot(th, perMinute(b.History), b.Recommended, c.spark, 1, theme.Info, theme.Warn)[0]

@@ -86,7 +86,7 @@ var large = []scene{
 		steps: []step{list, {"5", "policy wait"}}},
 	{name: "session", title: "The one shared session", where: "› Session", word: "generation",
 		steps: []step{list, {"6", "generation"}}},
-	{name: "events", title: "Webhook events", where: "› Events", word: "bound", before: deliver,
+	{name: "events", title: "Webhook events", where: "› Events", word: "verified", before: deliver,
 		steps: []step{list, {"7", "Events"}}},
 	{name: "audit", title: "The audit trail", where: "› Audit", word: "remove",
 		steps: then(removed, step{"8", "› Audit"})},
