@@ -371,9 +371,6 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 		f.short = s.th.Info.Render(brief)
 	}
 	from := safe(src.Origin)
-	if s.w >= besideWindow && from != "" {
-		from = "from the " + from
-	}
 	var parts []string
 	switch {
 	case two:

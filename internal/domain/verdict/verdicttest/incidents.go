@@ -123,7 +123,7 @@ func Incidents() map[string]Incident {
 			"The service requires a two-factor code, which a machine account cannot give."},
 		"21 no route": {Login(said(reach.NoRoute, 404, "")), "stage.example.com has no login at this address (404)."},
 		"22 login disabled": {Login(said(reach.Disabled, 403, "API login is disabled")),
-			"The service has disabled the machine account m•••@example.com or its login. "+
+			"The service has disabled the machine account m•••@example.com or its login. " +
 				`It says: "API login is disabled".`},
 		"23 410": {Login(said(reach.Gone, 410, "Use v3")),
 			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
