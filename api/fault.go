@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/elapsed"
 	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
@@ -50,8 +51,8 @@ func refusal(ctx context.Context, r Request, a Answer, err error) error {
 	e := Classify(r.Op, a.Status, a.Body)
 	if a.Status == http.StatusUnauthorized {
 		e.Kind, e.Rule, e.Remedy = Refused, RuleForbidden, Remedy{Kind: AskOperator}
-		e.Public = "The service refuses this call (401) but accepts the session for other calls: the account is not " +
-			"authorised for this one."
+		e.Public = "The service refuses this call (401) but accepts the session for other calls: the machine account is " +
+			"not authorised for this one."
 		e.Quote(string(e.Said))
 	}
 	e.RequestID, e.Err = a.RequestID, err
@@ -60,7 +61,7 @@ func refusal(ctx context.Context, r Request, a Answer, err error) error {
 
 // asksToWait adds the wait that a 429 or 503 asked for, and what opdeck does about it.
 func (e *Error) asksToWait(asked time.Duration) {
-	say := func(d time.Duration) string { return d.Round(time.Second).String() }
+	say := func(d time.Duration) string { return elapsed.Whole(d.Round(time.Second)) }
 	add := ""
 	switch held := limit.HoldFor(asked); {
 	case e.Status == http.StatusTooManyRequests && asked <= 0:
@@ -136,7 +137,7 @@ func wayError(ctx context.Context, op string, err error) error {
 	case errors.As(err, &full):
 		return &Error{Op: op, Kind: RateLimited, Rule: RuleRate, RetryAfter: full.RetryAfter, Err: err,
 			Public: "The budget of " + string(full.Class) + " calls is used up for another " +
-				full.RetryAfter.Round(time.Second).String() + ".",
+				elapsed.Whole(full.RetryAfter.Round(time.Second)) + ".",
 			Remedy: Remedy{Kind: SeeLimits}}
 	case ctx.Err() != nil:
 		return stopped(ctx, op, err)
@@ -238,7 +239,7 @@ func (e *Error) byStatus(status int) {
 		set(Refused, RuleFile, "The service does not accept this file.", SmallerFile)
 		e.Field = FieldFile
 	case status == http.StatusTooManyRequests:
-		set(RateLimited, RuleRate, "The service reports too many requests.", WaitTogether)
+		set(RateLimited, RuleRate, "The service refused the call (429: too many requests).", WaitTogether)
 	case status >= 300 && status < 400:
 		set(Unavailable, "", "The service redirected the call, and opdeck follows no redirects.", CheckBaseURL)
 	case status >= 500:

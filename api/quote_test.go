@@ -42,9 +42,9 @@ func TestWaitsAndPlaces(t *testing.T) {
 		want   string
 		wait   time.Duration
 	}{
-		{429, http.Header{}, "too many requests. It does not say how long to wait; opdeck waits 1m0s. It says: no", time.Minute},
+		{429, http.Header{}, "too many requests). It does not say how long to wait; opdeck waits 1m. It says: no", time.Minute},
 		{429, http.Header{"Retry-After": {"30"}}, "It asks to wait 30s, and opdeck waits. It says: no", 30 * time.Second},
-		{429, http.Header{"Retry-After": {"86400"}}, "It asks to wait 24h0m0s; opdeck waits 5m0s. It says: no", 5 * time.Minute},
+		{429, http.Header{"Retry-After": {"86400"}}, "It asks to wait 24h 00m; opdeck waits 5m. It says: no", 5 * time.Minute},
 		{503, http.Header{"Retry-After": {"30"}}, "The service failed (503). It asks to wait 30s. It says: no", 30 * time.Second},
 		{503, http.Header{}, "The service failed (503). It says: no", 0},
 		{503, http.Header{"Retry-After": {"Thu, 01 Jan 2026 00:00:45 GMT"}, "Date": {"Thu, 01 Jan 2026 00:00:00 GMT"}},

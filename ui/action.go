@@ -8,6 +8,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -62,6 +63,7 @@ type Explain struct {
 	Lines []string      // safe text, wrapped by the dialog
 	Facts []widget.Pair // drawn below
 	Copy  Copy          // what y copies; Text empty: nothing
+	Tone  theme.Tone    // of the frame; Plain: that of a warning
 
 	failed    bool   // it reports an error
 	resending bool   // its form can be corrected and sent again

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -71,9 +72,9 @@ func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 
 func (x *explain) panel(s *Shell, w, _ int, now time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
-	p := panel{title: x.e.Title, scroll: x.scroll, tone: theme.Warn}
+	p := panel{title: x.e.Title, scroll: x.scroll, tone: cmp.Or(x.e.Tone, theme.Warn)}
 	if x.e.failed && now.Before(x.armed) {
-		p.foot = s.th.Signs.Wait + " wait, keys work in a moment"
+		p.foot = s.th.Signs.Wait + " keys are ignored for a moment"
 	}
 	for _, l := range x.e.Lines {
 		p.body = append(p.body, draw.Wrap(safe(l), in)...)

@@ -72,7 +72,7 @@ func TestAllSizes(t *testing.T) {
 			}
 		}
 		r.Send(uitest.Size(300, 100), uitest.Size(500, 200), uitest.Size(1, 1), uitest.Size(80, 24))
-		r.Has("PRODUCTION", "billing 9 of 12")
+		r.Has("PRODUCTION", "billing 9 left of 12")
 	}
 }
 
@@ -120,7 +120,10 @@ func TestAlwaysVisible(t *testing.T) {
 		r := w.start(t, o)
 		facts(r, w.clock)
 		r.Send(uitest.Size(size[0], size[1]), w.clock.Wait(20*time.Second))
-		r.Has("PRODUCTION", "READ-ONLY", "Doc", "9", "12", "3", "20s", "?")
+		r.Has("PRODUCTION", "READ-ONLY", "Doc", "9", "3", "20s", "?")
+		if size[0] >= 40 {
+			r.Has("9 left")
+		}
 	}
 	for g, frame := range map[ui.Environment]string{ui.Sandbox: "┄┄", ui.Test: "──", ui.Production: "━━"} {
 		w := newWorld()
@@ -237,7 +240,7 @@ func TestHeaderShowsTrouble(t *testing.T) {
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(120, 24), ui.SessionFacts{State: "blocked"},
 		found(w, "43 no webhooks"),
 		ui.BudgetFacts{Class: "billing", Room: 0, Limit: 12, NextSlot: w.clock.Now().Add(4 * time.Second), Throttled: 1})
-	r.Has("session blocked", "! feed", "billing 0 of 12, next call in 4s, throttled", "No webhook has arrived since")
+	r.Has("session blocked", "! webhooks", "billing 0 left of 12, next call in 4s, refused (429)", "No webhook has arrived since")
 	r.Send(w.clock.Wait(2 * time.Second))
 	r.Has("next call in 2s")
 	r.Send(found(w, "02 refused"), w.clock.Wait(time.Minute))

@@ -3,11 +3,13 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
@@ -30,6 +32,9 @@ type topLine struct {
 
 // compactBelow is the width from which the header uses its long form.
 const compactBelow = 60
+
+// shortBelow is the width from which the compact form has words.
+const shortBelow = 40
 
 func (s *window) compact() bool { return s.w < compactBelow }
 
@@ -78,10 +83,18 @@ func (s *topLine) header(now time.Time) string {
 	if wrong := s.wrong(); wrong != "" {
 		right = append(right, wrong)
 	}
-	right = append(right, s.access(now).long, s.room(now).long)
+	if !s.blames() {
+		right = append(right, s.access(now).long)
+	}
+	room := s.room(now)
+	right = append(right, room.long)
 	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
 	// Budget and token stay; names are dropped, the person's first.
 	facts := strings.Join(right, sep) + " "
+	if draw.Width(left)+1+draw.Width(facts) > s.w { // the badges stay
+		right[len(right)-1] = s.th.Dim.Render(safe(s.class())+" ") + room.short
+		facts = strings.Join(right, sep) + " "
+	}
 	if draw.Width(left)+draw.Width(there)+1+draw.Width(facts) <= s.w {
 		left += there
 	}
@@ -129,7 +142,21 @@ func (s *topLine) wrong() string {
 		return ""
 	}
 	look := present.FindingLine(s.verdictOptions(), f).Look
-	return s.th.Tone(look.Tone).Render(s.th.SignOf(look.Sign) + " " + string(f.Part))
+	word := string(f.Part)
+	switch {
+	case f.Part == verdict.PartFeed:
+		word = "webhooks"
+	case f.Part == verdict.PartSession && s.session.State == "blocked":
+		word = "login blocked"
+	}
+	return s.th.Tone(look.Tone).Render(s.th.SignOf(look.Sign) + " " + word)
+}
+
+// blames reports whether the first cause is why there is no session, so that its state says nothing more.
+func (s *topLine) blames() bool {
+	f, is := s.cause()
+	return is && f.Severity == verdict.Critical && s.session.State != "live" && s.session.State != "rotating" &&
+		slices.Contains(verdict.SessionParts(), f.Part)
 }
 
 func person(a About) string {
@@ -216,15 +243,20 @@ func (s *topLine) room(now time.Time) fact {
 	case b.Room == 0:
 		style = s.th.Warn
 	}
-	f := fact{short: style.Render(fmt.Sprintf("%d/%d", b.Room, b.Limit)),
-		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d of %d", b.Room, b.Limit))}
-	if b.Room == 0 && b.NextSlot.After(now) {
+	left := fmt.Sprintf("%d left", b.Room)
+	if s.w < shortBelow {
+		left = fmt.Sprintf("%d/%d", b.Room, b.Limit)
+	}
+	f := fact{short: style.Render(left),
+		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d left of %d", b.Room, b.Limit))}
+	c, ok := s.pending(class)
+	if below := ok && s.source().Loading && !s.goes(c).IsZero(); b.Room == 0 && b.NextSlot.After(now) && !below {
 		var t string
 		t, f.next = format.Until(b.NextSlot, now)
 		f.long += s.th.Warn.Render(", next call in " + t)
 	}
 	if b.Throttled > 0 {
-		f.long += s.th.Bad.Render(", throttled")
+		f.long += s.th.Bad.Render(", refused (429)")
 	}
 	return f
 }
@@ -338,12 +370,13 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	if brief := s.brief(now); src.Loading && brief != "" { // the waiting time matters more than the age
 		f.short = s.th.Info.Render(brief)
 	}
+	from := safe(src.Origin)
 	var parts []string
 	switch {
 	case two:
-		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", newest "+newest+", oldest "+oldest))
+		parts = append(parts, s.th.Dim.Render(from+", newest "+newest+", oldest "+oldest))
 	case !src.At.IsZero():
-		parts = append(parts, s.th.Dim.Render(safe(src.Origin)+", "+ago))
+		parts = append(parts, s.th.Dim.Render(from+", "+ago))
 	}
 	what, next := s.moving(now)
 	if src.Loading {

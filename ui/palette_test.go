@@ -74,12 +74,12 @@ func marked(t *testing.T, r *uitest.Run) string {
 func TestPaletteWords(t *testing.T) {
 	for typed, want := range map[string]string{
 		"doctor": "session: doctor", "health": "session: doctor", "undo": "documents: restore", "hook": "events: settings",
-		"login": "session: log in", "renew": "session: refresh now", "theme": "theme dark", "theme l": "theme light", "theme dark": "theme dark",
+		"login": "session: log in again", "renew": "session: refresh tokens", "theme": "theme dark", "theme l": "theme light", "theme dark": "theme dark",
 		"codes": "events: codes", "ctx": "ctx prod", "ctx prod": "ctx prod", "context": "ctx prod", "prod": "ctx prod", "tail": "events: follow",
 		"q": "quit", "quit": "quit", "exit": "quit", "kyc": "customers", "kyc customers": "customers", "customers": "customers", "verify": "customers",
 		"verif": "verification of Tallinn Tools", "approv": "approvals", "approvals": "approvals", "pending": "view pending", "view": "view pending",
-		"utc": "utc", "UTC": "utc", "local": "local time", "remove": "documents: remove", "rm": "documents: remove", "session refresh": "session: refresh now",
-		"refresh session": "session: refresh now", "totals": "operations: totals", "audit ver": "audit: verify", "limits": "limits", "what is going": "activity",
+		"utc": "utc", "UTC": "utc", "local": "local time", "remove": "documents: remove", "rm": "documents: remove", "session refresh": "session: refresh tokens",
+		"refresh session": "session: refresh tokens", "totals": "operations: totals", "audit ver": "audit: verify", "limits": "limits", "what is going": "activity",
 		"237f91": "237f91db-a65d-4f18-a240-17ab808bf1b4", "acme": "Acme Ltd", "share": "compliance: share",
 		"dctr": "", "kcy": "", "zzz": "",
 	} {

@@ -166,9 +166,30 @@ func (e *Env) Sentence(s present.Sentence, w int) []string {
 	return out
 }
 
-// VerdictLines draws the first line of the verdict, wrapped at w cells.
+// labelled is the width from which the advice about a finding says who can do it.
+const labelled = 60
+
+// VerdictLines draws the first line of the verdict, wrapped at w cells: the cause, and below it what to do and, where
+// there is room, who can do it. Plain mode says them in one line.
 func (e *Env) VerdictLines(w int) []string {
-	return e.Sentence(present.VerdictLine(e.Present(), e.Verdict()), w)
+	f, wrong := e.Verdict().First()
+	if !wrong || e.Theme.Linear {
+		return e.Sentence(present.VerdictLine(e.Present(), e.Verdict()), w)
+	}
+	out := e.Sentence(present.FindingSays(f), w)
+	for i, fact := range present.Advice(e.Present(), f) {
+		if i > 0 && w < labelled {
+			break
+		}
+		label := draw.Space(draw.Width(e.Theme.Sign(theme.Warn))+1) + draw.Fit(fact.Label, 4) + " "
+		for n, l := range draw.Hang(label+fact.Value, draw.Width(label), max(w, 1)) {
+			if n == 0 {
+				l = e.Theme.Dim.Render(label) + strings.TrimPrefix(l, label)
+			}
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // Line draws the parts of a line.

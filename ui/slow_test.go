@@ -42,12 +42,12 @@ func TestSlowInANarrowWindow(t *testing.T) {
 	w.slow = 2 * time.Minute
 	call := ui.CallFacts{ID: "1", What: "get operation", Class: "billing", Phase: ui.CallWaits, At: w.clock.Now()}
 	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(40, 12), call, ui.BudgetFacts{Class: "billing", Limit: 12, Goes: w.clock.Now().Add(70 * time.Second), NextSlot: w.clock.Now().Add(70 * time.Second)})
-	r.Has("0/12 ◌1m")
+	r.Has("0 left ◌1m")
 	call.Phase = ui.CallRuns
 	r.Send(call, w.clock.Wait(3*time.Second))
-	r.Has("0/12 3s…")
+	r.Has("0 left 3s…")
 	r.Send(w.clock.Wait(time.Second))
-	r.Has("0/12 4s…")
+	r.Has("0 left 4s…")
 	call.Phase = ui.CallDone
 	r.Send(call, w.clock.Wait(2*time.Minute))
 	r.HasNot("s…")

@@ -177,7 +177,7 @@ type Meaning struct {
 func (m Meaning) String() string {
 	switch {
 	case m.Word == "" && m.Contradictions == 0:
-		return fmt.Sprintf("%d (unlisted)", m.Code)
+		return fmt.Sprintf("%d, meaning not learned", m.Code)
 	case m.Word == "":
 		return fmt.Sprintf("%d (undecided: %d observations disagree)", m.Code, m.Contradictions)
 	}

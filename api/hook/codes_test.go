@@ -127,9 +127,9 @@ func TestMeanings(t *testing.T) {
 		pairs []Pair
 		want  map[int64]string
 	}{
-		{nil, map[int64]string{1: "1 (unlisted)"}},
+		{nil, map[int64]string{1: "1, meaning not learned"}},
 		{[]Pair{pair(1, "PENDING", 1), pair(1, "PENDING", 1), pair(2, "SUCCESS", 2)},
-			map[int64]string{1: "1 PENDING (seen once)", 3: "3 (unlisted)"}},
+			map[int64]string{1: "1 PENDING (seen once)", 3: "3, meaning not learned"}},
 		{[]Pair{pair(1, "PENDING", 3), pair(1, "NEW", 4)}, map[int64]string{1: "1 PENDING (seen 2 times, 1 against)"}},
 		{[]Pair{pair(2, "FAILED", 9)}, map[int64]string{2: "2 (undecided: 2 observations disagree)"}},
 	} {

@@ -94,12 +94,15 @@ func missing(h http.Header, name string) string {
 	for other, values := range h {
 		if other != name && len(values) == 1 && strings.HasPrefix(bearer(values[0]), "eyJ") &&
 			strings.Count(values[0], ".") == 2 {
-			return "The header " + name + " is missing, and " + untrusted.Text(other).Line(60) +
-				" contains what looks like a token. Set [webhooks] header to the right name."
+			return "The delivery has no header " + name + ", and " + untrusted.Text(other).Line(60) +
+				" contains what looks like a token. If that is the signature, write its name in [webhooks] header."
 		}
 	}
-	return "The header " + name + " is missing, empty or repeated. Set [webhooks] header to the header that carries the " +
-		"proof."
+	what := "no header " + name
+	if len(h.Values(name)) > 0 {
+		what = "the header " + name + " empty or more than once"
+	}
+	return "The delivery has " + what + ". If the service signs in another header, write its name in [webhooks] header."
 }
 
 // The kinds of verifier (config key webhooks.verify).

@@ -25,7 +25,7 @@ const (
 	PlainHTTP   Class = "plain_http"   // https to a port that speaks plain HTTP
 	HTTPToTLS   Class = "http_to_tls"  // http to a port that speaks TLS
 	ProxyFault  Class = "proxy"        // the proxy cannot be reached
-	ProxyAsks   Class = "proxy_auth"   // the proxy demands a login (407)
+	ProxyAsks   Class = "proxy_auth"   // the proxy requires a login (407)
 	Gateway     Class = "gateway"      // 502, 504: something before the service answered
 	Maintenance Class = "maintenance"  // 503
 	Failed      Class = "failed"       // another 5xx

@@ -13,7 +13,7 @@ var words = map[Class]string{
 	TLSName: "the certificate is for another name", TLSIssuer: "the certificate's authority is not known here",
 	TLSBad: "the certificate is not valid", TLSVersion: "no common TLS version",
 	PlainHTTP: "plain HTTP on the port for https", HTTPToTLS: "TLS on the port for plain http",
-	ProxyFault: "the proxy cannot be reached", ProxyAsks: "the proxy demands a login",
+	ProxyFault: "the proxy cannot be reached", ProxyAsks: "the proxy requires a login",
 	Gateway: "a gateway got no answer from the service", Maintenance: "maintenance or overload",
 	Failed: "the service failed", Gone: "this version of the interface is gone", Moved: "a redirection",
 	Page: "a web page instead of an answer", Garbage: "not JSON", TooLong: "longer than an answer to a login",

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/elapsed"
 	"opdeck/api/evidence"
 	"opdeck/api/reach"
 )
@@ -67,6 +68,9 @@ func Diagnose(events []Event, row Row) Verdict {
 		v := explain(events[:i+1], e, row)
 		if next := slices.IndexFunc(events[i+1:], Event.ends); next >= 0 {
 			v.Healed, v.Over = true, events[i+1+next].At
+			if v.Cause == OneRefusal && e.Kind == EventUnauthorized {
+				v.Sentence = "one call was refused before the tokens expired" // what followed is known now
+			}
 		}
 		return v
 	}
@@ -162,7 +166,7 @@ func explainUnauthorized(past []Event, e Event, row Row) Verdict {
 		return explainRoute(past, e, row)
 	default:
 		v.Cause = OneRefusal
-		v.Sentence = "one call was refused before the tokens expired; whether the session is over is not known yet"
+		v.Sentence = "one call was refused before the tokens expired; the next calls show whether the session is over"
 	}
 	return v
 }
@@ -336,7 +340,7 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 func explainCopy(e Event) Verdict {
 	return Verdict{Cause: StateCopied, At: e.At, Sentence: "this state folder is a copy of another one, or was moved; " +
 		"it logged in to get its own tokens. If both are in use, each login ends the other's session: use one only",
-		Evidence: []string{fmt.Sprintf("the note beside the store (generation %d) was written for another store file",
+		Evidence: []string{fmt.Sprintf("the marker file beside the store (generation %d) was written for another store file",
 			e.Gen)}}
 }
 
@@ -401,10 +405,10 @@ func explainRotation(past []Event, e Event, row Row) Verdict {
 
 func status(code int) string { return fmt.Sprintf("HTTP status %d", code) }
 
-// short formats a duration without needless fractions.
+// short formats a duration; a negative one is of a token that expired that long ago.
 func short(d time.Duration) string {
-	if d.Abs() < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
+	if d < 0 {
+		return "-" + elapsed.Text(-d)
 	}
-	return d.Round(time.Second).String()
+	return elapsed.Text(d)
 }

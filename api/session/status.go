@@ -37,6 +37,7 @@ type Status struct {
 	Fence       int64
 	From        Kind          // how the pair was obtained
 	By          Owner         // by whom
+	Refused     time.Time     // when the service refused the pair, which no route has accepted since; zero: it has not
 	LoginWait   time.Duration // left of the login back-off
 	RefreshWait time.Duration
 	Blocks      []Block
@@ -153,9 +154,30 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 			break
 		}
 	}
+	s.Refused = refusedAt(events, row, now)
 	row.At = now // events were moved likewise
 	s.Verdict, s.EndsAfter = Diagnose(events, row), row.learnt()
 	return s
+}
+
+// refusedAt is when a route refused row's pair, unless one has accepted it since; zero: none did. What an expired token
+// meets, and a route that refuses every session, is no refusal of the pair.
+func refusedAt(events []Event, row Row, now time.Time) time.Time {
+	for _, e := range slices.Backward(events) {
+		refused := e.Kind == EventPremature || e.Kind == EventUnauthorized && (e.Reason == YoungPair || e.Reason == Early)
+		switch {
+		case e.rotated(), e.Kind == EventRoute && e.Gen == row.Gen:
+			return time.Time{}
+		case !refused || e.Gen != row.Gen || e.Session != row.Incarnation:
+		case slices.ContainsFunc(row.Routes, func(m RouteMark) bool {
+			return !m.Refused && m.Gen == row.Gen && now.Add(-m.Ago).After(e.At)
+		}):
+			return time.Time{}
+		default:
+			return e.At
+		}
+	}
+	return time.Time{}
 }
 
 // stateOf names the state for people: blocked if logins are refused for good and there is no usable pair.

@@ -6,7 +6,7 @@ var whys = map[string]string{
 	reasonDue:    "the tokens were due for a refresh",
 	reasonLapsed: "the refresh token had expired",
 	reasonGone:   "the process that refreshed them had ended", reasonRollback: "the store returned to an older state",
-	reasonRefused:  "the service refused the tokens",
+	reasonRefused:  "the tokens were revoked",
 	reasonAsked:    "on request",
 	string(Copied): "the state folder is a copy, or was moved", string(Restored): "an older state of the store",
 	OtherPair: "newer tokens had replaced these", OnItsWay: "new tokens were on the way", Expired: "the token had expired",

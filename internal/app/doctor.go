@@ -95,10 +95,10 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report f
 		defer func() { _ = a.Close() }()
 		ctx = api.WithActor(ctx, a.LocalActor("command"))
 	}
-	d.clock(ctx, a, reached)
+	reached = d.clock(ctx, a, reached)
 	d.store(ctx, a)
 	live := d.session(ctx, a, depth != Shallow && reached)
-	d.twoFactor(ctx, a, reached && live, depth != Shallow)
+	d.twoFactor(ctx, a, reached, live, depth != Shallow)
 	trail, err := d.verified(ctx, a) // its result is a fact of the verdict
 	v := Verdict(ctx, a)
 	d.budget(v)
@@ -126,7 +126,7 @@ func (d *doctor) find(f Finding) {
 
 func (d *doctor) config(shared *App) (config.Context, bool) {
 	if shared != nil {
-		d.add("config", Healthy, "in use here, context "+shared.Context.Name, "")
+		d.add("config", Healthy, "valid, context "+shared.Context.Name, "")
 		return shared.Context, true
 	}
 	path, named := config.Path(d.opt.ConfigFlag, d.opt.Getenv)
@@ -155,7 +155,7 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 func (d *doctor) password(ctx context.Context, c config.Context) {
 	switch {
 	case c.Sandbox:
-		d.add("password", Skipped, "known to the built-in service", "")
+		d.add("password", Skipped, "not needed: built-in service", "")
 	default:
 		if _, err := c.Password(ctx, d.opt.Getenv); err != nil {
 			now := d.opt.Now()
@@ -163,7 +163,7 @@ func (d *doctor) password(ctx context.Context, c config.Context) {
 				Fault: err.Error()}, "doctor", now, readHolds)})
 			return
 		}
-		d.add("password", Healthy, "is available", "")
+		d.add("password", Healthy, "available", "")
 	}
 }
 
@@ -171,7 +171,7 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	if d.conclude(Verdict(ctx, a), verdict.PartStore) {
 		return
 	}
-	where := "in memory; nothing is kept"
+	where := "in memory: lost at the end"
 	switch {
 	case a.Store.Core.Engine() == store.Postgres:
 		where = "PostgreSQL"
@@ -188,10 +188,10 @@ func (d *doctor) store(ctx context.Context, a *App) {
 	}
 	sizes, err := a.Store.Sizes(ctx)
 	if err != nil {
-		d.add("store", Warned, where+", can be written; its size cannot be read: "+err.Error(), "")
+		d.add("store", Warned, where+"; writable; its size cannot be read: "+err.Error(), "")
 		return
 	}
-	d.add("store", Healthy, where+", can be written"+sizesOf(sizes), "")
+	d.add("store", Healthy, where+"; writable"+sizesOf(sizes), "")
 }
 
 // sizesOf describes the size of the databases on disk.
@@ -206,12 +206,16 @@ func sizesOf(sizes []store.Size) string {
 	return text
 }
 
-// twoFactor asks the service whether opdeck's account has two-factor login on, which no machine can answer (one
+// twoFactor asks the service whether the machine account has two-factor login on, which no machine can answer (one
 // general call). It renews a session only if renew is true. If the service does not report it, the finding says so.
-func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
+func (d *doctor) twoFactor(ctx context.Context, a *App, reached, live, renew bool) {
 	const name = "two-factor"
+	if !reached {
+		d.add(name, Skipped, "the service does not answer", "")
+		return
+	}
 	s, err := a.SharedSession().Status(ctx)
-	if err != nil || !callable || s.State != "live" || s.Access.Remaining <= 0 && !renew {
+	if err != nil || !live || s.State != "live" || s.Access.Remaining <= 0 && !renew {
 		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login creates one.")
 		return
 	}
@@ -219,20 +223,23 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, callable, renew bool) {
 	u, found := api.UserNamed(page.Items, a.Context.Login)
 	on, known := u.TwoFactor()
 	switch {
+	case err != nil && api.AsError(err).Status == 0:
+		d.add(name, Skipped, "no answer: "+api.AsError(err).Own(), "")
 	case err != nil:
 		e := api.AsError(err)
 		d.add(name, Skipped, "not known: "+e.Own(),
-			"Ask the service's support whether the account has it switched on; it must be off.")
+			"Ask the service's support whether the machine account has it switched on; it must be off.")
 	case !found:
-		d.add(name, Skipped, "not known: the first page of the service's users does not show the account", "")
+		d.add(name, Skipped, "not known: the first page of the service's users does not show the machine account", "")
 	case !known:
-		d.add(name, Skipped, "not known: the account's record has no is2fa that can be read", "")
+		d.add(name, Skipped, "not known: the machine account's record has no is2fa that can be read", "")
 	case on:
 		d.add(name, Failed,
-			"is switched on for the account: the next login will be refused, because a machine account cannot give a code",
+			"is switched on for the machine account: the next login will be refused, because a machine account cannot give "+
+				"a code",
 			"Switch it off in the service's panel, or ask the service's support to do it, before the session ends.")
 	default:
-		d.add(name, Healthy, "is off for the account, as a machine account needs it", "")
+		d.add(name, Healthy, "off (required)", "")
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/internal/act/remedy"
+	"opdeck/internal/format"
 )
 
 // deepNames are the findings of a deep check.
@@ -97,7 +97,7 @@ func callLine(p api.Inspection) string {
 	if p.Status > 0 {
 		status = fmt.Sprint(p.Status)
 	}
-	return fmt.Sprintf("%s: %s after %d ms", p.Call, status, p.Took.Round(time.Millisecond).Milliseconds())
+	return fmt.Sprintf("%s: %s after %s", p.Call, status, format.Duration(p.Took))
 }
 
 // listLine says how much of a list was read.

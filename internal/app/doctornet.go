@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/verdict"
+	"opdeck/internal/format"
 	"opdeck/internal/store"
 )
 
@@ -33,17 +34,17 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 		found := d.lookup(ctx, c, proxy.Hostname(), reach.Fault{Class: reach.ProxyFault, Target: proxy.Host})
 		d.add("tls", Skipped, "the proxy makes the connection", "")
 		if !found {
-			d.add("clock", Skipped, "needs the service", "")
+			d.add("clock", Skipped, "there is no connection to the service", "")
 		}
 		return found
 	}
 	if !d.lookup(ctx, c, u.Hostname(), reach.Fault{Class: reach.NoName}) {
 		d.add("tls", Skipped, "needs the address", "")
-		d.add("clock", Skipped, "needs the service", "")
+		d.add("clock", Skipped, "there is no connection to the service", "")
 		return false
 	}
 	if !d.handshake(ctx, c, u) {
-		d.add("clock", Skipped, "needs the service", "")
+		d.add("clock", Skipped, "there is no connection to the service", "")
 		return false
 	}
 	return true
@@ -64,7 +65,8 @@ func (d *doctor) lookup(ctx context.Context, c config.Context, host string, faul
 		return false
 	}
 	d.add("name lookup", Healthy,
-		fmt.Sprintf("%s has %d addresses, found in %d ms", host, len(addrs), time.Since(began).Milliseconds()), "")
+		fmt.Sprintf("%s has %s, found in %s", host, plural(int64(len(addrs)), "address", "addresses"),
+			format.Duration(time.Since(began))), "")
 	return true
 }
 
@@ -118,15 +120,16 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	return true
 }
 
-// clock compares this host's clock with the Date header of an answer that needs no login.
-func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
+// clock asks for an answer that needs no login, and compares this host's clock with its Date header. It reports
+// whether the service answers.
+func (d *doctor) clock(ctx context.Context, a *App, reached bool) bool {
 	if !reached {
-		return // reported by network
+		return false // reported by network
 	}
 	rt, close, err := a.plainCarrier()
 	if err != nil {
 		d.add("clock", Skipped, api.AsError(err).Public, "")
-		return
+		return reached
 	}
 	defer close()
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
@@ -134,20 +137,22 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, a.Context.BaseURL, nil)
 	if err != nil {
 		d.add("clock", Skipped, "base_url is not a valid address", "")
-		return
+		return false
 	}
 	began := d.opt.Now()
 	res, err := rt.RoundTrip(req)
 	if err != nil {
-		d.unreached("clock", a.Context, reach.OfError(err, true, d.opt.Now()))
-		return
+		d.unreached("connection", a.Context, reach.OfError(err, true, d.opt.Now()))
+		d.add("clock", Skipped, "the service does not answer", "")
+		return false
 	}
 	_ = res.Body.Close()
+	d.add("connection", Healthy, "the service answers", "")
 	middle := began.Add(d.opt.Now().Sub(began) / 2)
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {
 		d.add("clock", Skipped, "the service's answer has no Date", "")
-		return
+		return true
 	}
 	skew := middle.Sub(date.Add(500 * time.Millisecond)) // Date has whole seconds
 	now := d.opt.Now()
@@ -160,8 +165,9 @@ func (d *doctor) clock(ctx context.Context, a *App, reached bool) {
 	case skew.Abs() < 1500*time.Millisecond:
 		d.add("clock", Healthy, "this clock agrees with the service's", "")
 	default:
-		d.add("clock", Healthy, fmt.Sprintf("this clock and the service's differ by %.1f s", skew.Seconds()), "")
+		d.add("clock", Healthy, "this clock and the service's differ by "+format.Duration(skew.Abs()), "")
 	}
+	return true
 }
 
 // plainCarrier is a separate transport for a request without a login.

@@ -11,6 +11,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/verdict"
+	"opdeck/internal/format"
 )
 
 // session checks the session, and logs in if there is none and login is true. It reports whether calls are possible.
@@ -31,8 +32,8 @@ func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
 	if d.conclude(v, verdict.PartSession) {
 		return s.State != "blocked"
 	}
-	text := fmt.Sprintf("%s as %s, generation %d, access token %ds left", s.State, s.Account, s.Generation,
-		int(max(0, s.Access.Remaining).Seconds()))
+	text := fmt.Sprintf("%s as %s, generation %d, access token %s left", s.State, s.Account, s.Generation,
+		format.Duration(max(0, s.Access.Remaining).Truncate(time.Second)))
 	wrong := v.Of(verdict.PartService) == verdict.Bad
 	switch {
 	case s.State == "doubtful" && s.Access.Dead:

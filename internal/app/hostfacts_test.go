@@ -87,13 +87,13 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 		want    []string
 	}{
 		"locked": {answer(423, `{"message":"Account is locked"}`), passwordEnv, called,
-			[]string{`has locked the account m•••@example.com. It says: "Account is locked".`, "Ask for the account to be unlocked."}},
+			[]string{`has locked the machine account m•••@example.com. It says: "Account is locked".`, "Ask for the machine account to be unlocked."}},
 		"gone": {answer(410, `{"message":"Use v3"}`), passwordEnv, called,
 			[]string{`no longer offers this version of its interface (410). It says: "Use v3".`}},
 		"redirection": {answer(302, "", "Location", "https://sso.example/"), passwordEnv, called,
 			[]string{"redirects calls to https://sso.example/"}},
 		"wrong password": {answer(401, `{"message":"Invalid credentials"}`), passwordEnv, called,
-			[]string{`refuses the login or password of m•••@example.com. It says: "Invalid credentials".`, "Correct the password."}},
+			[]string{`refuses the login or password of m•••@example.com. It says: "Invalid credentials".`, "Correct the password in the config"}},
 		"wait at a refusal": {answer(403, `{"message":"Maintenance window"}`, "Retry-After", "240"), passwordEnv, called,
 			[]string{"It asks to wait until "}},
 		"no password": {answer(500, ""), `password_env = "NONE"`, called,
@@ -142,7 +142,7 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 				}
 			}
 			return nil
-		}, []string{"The budget of billing calls is used up until ", "Used by borrower nightly on alpha (12 of 12)."}},
+		}, []string{"The budget of billing calls is used up until ", "borrower nightly on alpha used 12 of the 12."}},
 		"deleted store": {nil, "", func(t *testing.T, a *App) error {
 			if err := os.Rename(a.Store.Core.Path(), a.Store.Core.Path()+".away"); err != nil {
 				t.Fatal(err)

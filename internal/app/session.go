@@ -53,7 +53,7 @@ func (s SharedSession) Reset(ctx context.Context) error {
 func (s SharedSession) act(ctx context.Context, kind api.ActKind, do func(context.Context) error) error {
 	r := endpoint.Of(kind)
 	act := api.Act{Kind: kind, Method: r.Method, Path: r.Path, Object: "session", ID: s.app.Session.Key().Account,
-		Summary: string(kind) + " by hand"}
+		Summary: string(kind) + " manually"}
 	return s.app.Gate.Own(ctx, r.Write.Rule.Need, act, func(string) error {
 		return factReader{s.app}.explained(ctx, do(ctx))
 	})

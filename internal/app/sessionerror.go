@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/elapsed"
 	"opdeck/api/endpoint"
 	"opdeck/api/reach"
 	"opdeck/api/session"
@@ -112,7 +113,7 @@ func (a factReader) waitsFor(c api.Call) string {
 	if f, ok := stops(verdict.Conclude(a.all(ctx))); ok {
 		said = f.Sentence
 	}
-	return "Waiting: " + said + " Next try in " + max(w.Next, time.Second).Round(time.Second).String() + "."
+	return "Waiting: " + said + " Next try in " + elapsed.Whole(max(w.Next, time.Second).Round(time.Second)) + "."
 }
 
 // SessionError converts the session's errors to the client's: the kind sets the exit code, the hint says what to do.

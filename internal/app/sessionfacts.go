@@ -14,7 +14,7 @@ import (
 )
 
 func sessionFact(st session.Status) verdict.Session {
-	out := verdict.Session{State: st.State}
+	out := verdict.Session{State: st.State, Refused: st.Refused}
 	if !st.Access.Dead {
 		out.AccessUntil = st.Access.ExpiresAt
 	}

@@ -17,15 +17,15 @@ func TestTwoFactorOfTheAccount(t *testing.T) {
 		want   Health
 		text   string
 	}{
-		"off":        {200, `{"items":[{"uuid":"u-2","username":"other","is2fa":true},{` + me + `,"is2fa":false}],"meta":{"total":"2"}}`, Healthy, "is off"},
+		"off":        {200, `{"items":[{"uuid":"u-2","username":"other","is2fa":true},{` + me + `,"is2fa":false}],"meta":{"total":"2"}}`, Healthy, "off (required)"},
 		"on":         {200, `{"items":[{` + me + `,"is2fa":true}]}`, Failed, "is switched on"},
 		"on in text": {200, `{"users":[{` + me + `,"is2fa":"true"}]}`, Failed, "is switched on"},
 		"absent":     {200, `{"items":[{` + me + `}]}`, Skipped, "no is2fa"},
 		"null":       {200, `{"items":[{` + me + `,"is2fa":null}]}`, Skipped, "no is2fa"},
 		"odd":        {200, `{"items":[{` + me + `,"is2fa":{"totp":true}}]}`, Skipped, "no is2fa"},
 		"a word":     {200, `{"items":[{` + me + `,"is2fa":"perhaps"}]}`, Skipped, "no is2fa"},
-		"not there":  {200, `{"items":[{"uuid":"u-2","username":"other","is2fa":true}]}`, Skipped, "does not show the account"},
-		"nobody":     {200, `{"items":[],"meta":{"total":"0"}}`, Skipped, "does not show the account"},
+		"not there":  {200, `{"items":[{"uuid":"u-2","username":"other","is2fa":true}]}`, Skipped, "does not show the machine account"},
+		"nobody":     {200, `{"items":[],"meta":{"total":"0"}}`, Skipped, "does not show the machine account"},
 		"refused":    {403, `{"error":"secret words of the service"}`, Skipped, "not known"},
 		"no route":   {404, `page not found`, Skipped, "not known"},
 		"no list":    {200, `{"hello":"world"}`, Skipped, "not known"},

@@ -284,7 +284,7 @@ func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session
 			b.Full = f.Now.Add(-u.Full)
 		}
 		for _, who := range u.Users[:min(len(u.Users), mostUsers)] {
-			b.Users = append(b.Users, fmt.Sprintf("%s (%d of %d)", who.Who, who.Calls, u.Recommended))
+			b.Users = append(b.Users, fmt.Sprintf("%s used %d of the %d", who.Who, who.Calls, u.Recommended))
 		}
 		f.Budgets = append(f.Budgets, verdict.Known(b, "the shared budgets", f.Now, readHolds))
 	}

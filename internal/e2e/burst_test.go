@@ -17,7 +17,7 @@ func TestBursts(t *testing.T) {
 	x.press("jjjjjjjj").shows("9 of 60").press("kkk").shows("6 of 60")
 	x.press("/status:PENDING\r").shows("status:PENDING").matches(`\d+ match`)
 	x.escape().shows("60 operations")
-	x.press(":limits\r").shows("Limits", "Policy wait")
+	x.press(":limits\r").shows("Limits", "policy wait")
 	x.escape().shows("60 operations")
 	x.press(strings.Repeat("j", 256)).shows("60 of 60") // a full buffer is not held back
 	x.quit()

@@ -39,7 +39,7 @@ func TestFirstRunLives(t *testing.T) {
 	x.until("something changes on the screen", func(now string) bool {
 		return strings.Count(now, "PENDING") < strings.Count(before, "PENDING") || strings.Contains(now, "501 operations")
 	})
-	x.press("7").shows("following", "OPERATION", "✓ bound")
+	x.press("7").shows("following", "OPERATION", "✓ verified")
 	x.quit()
 }
 
@@ -148,7 +148,7 @@ func TestEverywhere(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		w := newWorld(t, sandbox.Options{}, "")
 		x := w.console(width, height)
-		x.press("5").shows("Limits", "billing", "Policy wait")
+		x.press("5").shows("Limits", "billing", "policy wait")
 		x.press("6").shows("Session", "generation", "No fault known.")
 		x.press("Z").armed("Refresh the tokens now?", "Every other client").press("y").shows("The tokens were refreshed.")
 		x.escape().shows("60 operations")

@@ -3,6 +3,8 @@ package format
 import (
 	"fmt"
 	"time"
+
+	"opdeck/api/elapsed"
 )
 
 // Time formats t in zone to the second, with the zone's name; "–" for the zero time.
@@ -46,7 +48,7 @@ func Until(end, now time.Time) (s string, next time.Time) {
 	}
 	if left <= time.Minute {
 		n := (left + time.Second - 1) / time.Second
-		return span(n * time.Second), end.Add(-(n - 1) * time.Second)
+		return elapsed.Whole(n * time.Second), end.Add(-(n - 1) * time.Second)
 	}
 	step := time.Minute
 	switch {
@@ -60,7 +62,7 @@ func Until(end, now time.Time) (s string, next time.Time) {
 	if shown == time.Minute { // below it, the seconds have the same text
 		next = end.Add(-59 * time.Second)
 	}
-	return span(shown), next
+	return elapsed.Whole(shown), next
 }
 
 // Ago formats how long ago t was: "now" below ten seconds, tens of seconds below a minute, then minutes, hours, days.
@@ -103,7 +105,7 @@ func age(t, now time.Time) (s string, past bool, next time.Time) {
 	case step == time.Hour:
 		s = fmt.Sprintf("%dh", n)
 	default:
-		s = span(n * step)
+		s = elapsed.Whole(n * step)
 	}
 	if age < 0 {
 		return "in " + s, false, t.Add(1 - n*step)
@@ -111,31 +113,5 @@ func age(t, now time.Time) (s string, past bool, next time.Time) {
 	return s, true, t.Add((n + 1) * step)
 }
 
-// span formats a duration in its one or two largest units.
-func span(d time.Duration) string {
-	h, m, s := int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60
-	switch {
-	case h >= 48:
-		return fmt.Sprintf("%dd %dh", h/24, h%24)
-	case h > 0:
-		return fmt.Sprintf("%dh %02dm", h, m)
-	case m > 0 && s == 0:
-		return fmt.Sprintf("%dm", m)
-	case m > 0:
-		return fmt.Sprintf("%dm %02ds", m, s)
-	}
-	return fmt.Sprintf("%ds", s)
-}
-
 // Duration formats how long something took: "84ms", "1.2s", "2m 05s".
-func Duration(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "–"
-	case d < time.Second:
-		return fmt.Sprintf("%dms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%d.%ds", d/time.Second, d%time.Second/(100*time.Millisecond))
-	}
-	return span(d)
-}
+func Duration(d time.Duration) string { return elapsed.Text(d) }

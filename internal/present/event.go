@@ -1,9 +1,11 @@
 package present
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,17 +44,18 @@ func (e Event) Sensitive() bool { return !json.Valid(e.Raw) }
 func Trust(s receiver.Stored) (Mark, string) {
 	switch {
 	case s.Status == receiver.Conflict:
-		return Mark{Look{SignBad, Bad}, "conflict"}, "An earlier event has the same hook_id and another body: one of the " +
+		return Mark{Look{SignBad, Bad}, "conflict"}, "An earlier event has the same event id and another body: one of the " +
 			"two is wrong or forged. Compare both."
 	case s.Status == receiver.Quarantined:
 		return Mark{Look{SignLocked, Bad}, "quarantined"}, "It cannot be used. It is kept unchanged, in quarantine."
 	case !s.Verdict.Authenticated:
 		return Mark{Look{SignUnknown, Warn}, "unverified"},
-			"Its origin is not proven: it was added by hand, or verify is \"none\"."
+			"Its origin is not proven: it was added manually, or verify is \"none\"."
 	case s.Verdict.Bound:
-		return Mark{Look{SignGood, Good}, "bound"}, "Verified, and the signature covers the body: its content can be trusted."
+		return Mark{Look{SignGood, Good}, "verified"}, "The signature is valid and covers the " +
+			"body: its content can be trusted."
 	}
-	return Mark{Look{SignWarn, Warn}, "unbound"}, "Verified, but the signature does not cover the body: only a hint " +
+	return Mark{Look{SignWarn, Warn}, "hint only"}, "The signature is valid but does not cover the body: only a hint " +
 		"to read the object again."
 }
 
@@ -76,20 +79,18 @@ func EventFacts(o Options, e Event, codes hook.Meanings) []Section {
 }
 
 func delivered(o Options, s receiver.Stored) []Fact {
-	out := Text("hook_id", untrusted.Text(s.HookID), "–")
+	out := Text("event id", untrusted.Text(s.HookID), "")
 	if s.Key != s.HookID {
 		out = append(out, Text("kept as", untrusted.Text(s.Key), "–")...)
 	}
-	times := "once"
+	times := format.Count(max(s.Deliveries, 1))
 	if s.Deliveries > 1 {
-		times = format.Count(s.Deliveries) + " times with the same body, last " + format.Time(s.LastAt, o.Zone)
+		times += " with the same body, the last " + format.Time(s.LastAt, o.Zone)
 	}
 	out = append(out, Fact{Label: "received", Value: o.moment(s.ReceivedAt)}, Fact{Label: "from",
-		Value: safe(string(s.Source), 100)}, Fact{Label: "arrived", Value: times, Long: true},
+		Value: safe(string(s.Source), 100)}, Fact{Label: "deliveries", Value: times, Long: true},
 		Fact{Label: "status", Value: safe(string(s.Status), 40)},
-		Fact{Label: "verified by", Value: safe(s.Verdict.Verifier, 40)},
-		Fact{Label: "authentic", Value: format.YesNo(s.Verdict.Authenticated)},
-		Fact{Label: "body bound", Value: format.YesNo(s.Verdict.Bound)})
+		Fact{Label: "signature", Value: signature(s)})
 	if s.Verdict.OldSecret {
 		out = append(out, Fact{Label: "secret", Value: "the previous one (being replaced)", Tone: Warn})
 	}
@@ -104,6 +105,18 @@ func delivered(o Options, s receiver.Stored) []Fact {
 	}
 	return append(out, Fact{Label: "number", Value: format.Count(int(s.Seq))},
 		Fact{Label: "SHA-256", Value: hex.EncodeToString(s.Hash[:]), Tone: Dim, Long: true})
+}
+
+// signature says whether the origin of a delivery is proven, how, and whether the proof covers the body.
+func signature(s receiver.Stored) string {
+	switch by := safe(s.Verdict.Verifier, 40); {
+	case !s.Verdict.Authenticated:
+		return "not verified"
+	case s.Verdict.Bound:
+		return "verified (" + by + "), covers the body"
+	default:
+		return "verified (" + by + "), does not cover the body"
+	}
 }
 
 // EventIssues lists the unusable parts of an event.
@@ -129,7 +142,7 @@ func AttemptAnswer(a receiver.Attempt) string {
 	if a.Error != "" {
 		return safe(a.Error, 200)
 	}
-	return strconv.Itoa(a.Status) + " after " + format.Duration(a.Latency)
+	return "answer " + strconv.Itoa(a.Status) + ", " + format.Duration(a.Latency)
 }
 
 // eventObject is the part of an event about its object.
@@ -148,14 +161,14 @@ func (p eventObject) sections() []Section {
 		facts = p.operation()
 	case e.Client != nil:
 		c := e.Client
-		facts = append(dashed("cuid", string(e.CUID), "name", string(c.Name), "last name", string(c.Lastname)), facts...)
+		facts = append(Texts("cuid", string(e.CUID), "name", string(c.Name), "last name", string(c.Lastname)), facts...)
 		facts = append(facts, p.stamp("created", e.CreatedAt), p.stamp("updated", e.UpdatedAt),
 			p.stamp("onboarded", c.OnboardingAt))
 	case e.Account != nil:
 		facts, more = p.account()
 	case e.Counterparty != nil:
 		c := e.Counterparty
-		facts = dashed("id", string(e.ObjectID), "cuid", string(e.CUID), "description", string(c.Description))
+		facts = Texts("id", string(e.ObjectID), "cuid", string(e.CUID), "description", string(c.Description))
 		for i, a := range c.Accounts {
 			facts = append(facts, Fact{Label: "account " + strconv.Itoa(i+1), Value: a.SUID.Line(100) + " " +
 				a.CurrencyISO.Line(12) + ", " + hook.StatusText(p.Object, a.Status), Long: true})
@@ -164,6 +177,7 @@ func (p eventObject) sections() []Section {
 		facts = nil
 	}
 	name := safe(string(p.Object), 40)
+	facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Value == "" }) // what the event does not say
 	return append([]Section{{Title: name, Facts: under(strings.ToLower(name), facts)}}, more...)
 }
 
@@ -173,7 +187,7 @@ func (p eventObject) common() []Fact {
 
 func (p eventObject) operation() []Fact {
 	o, e := p.Said.Operation, p.Said.Event
-	out := dashed("opid", string(e.ObjectID), "cuid", string(e.CUID))
+	out := Texts("operation id", string(e.ObjectID), "cuid", string(e.CUID))
 	for _, c := range []struct {
 		label string
 		f     hook.Field
@@ -192,7 +206,7 @@ func (p eventObject) operation() []Fact {
 		label string
 		s     hook.Side
 	}{{"source", o.Source}, {"destination", o.Destination}} {
-		out = append(out, dashed(side.label+" account", string(side.s.Account), side.label+" beneficiary",
+		out = append(out, Texts(side.label+" account", string(side.s.Account), side.label+" counterparty",
 			string(side.s.Beneficiar))...)
 	}
 	for _, a := range []struct {
@@ -205,7 +219,7 @@ func (p eventObject) operation() []Fact {
 		value := eventMoney(a.of(e))
 		if p.Before != nil {
 			if before := eventMoney(a.of(*p.Before)); before != value {
-				value = before + " → " + value
+				value = cmp.Or(before, "–") + " → " + cmp.Or(value, "–")
 			}
 		}
 		out = append(out, Fact{Label: a.label, Value: value, Long: true})
@@ -215,7 +229,7 @@ func (p eventObject) operation() []Fact {
 
 func (p eventObject) account() ([]Fact, []Section) {
 	e, a := p.Said.Event, p.Said.Account
-	facts := dashed("id", string(e.ObjectID), "cuid", string(e.CUID), "name", string(a.Name), "number",
+	facts := Texts("id", string(e.ObjectID), "cuid", string(e.CUID), "name", string(a.Name), "number",
 		string(mask.NumberIf(a.Number, p.Masked)))
 	facts = append(append(append(facts, Fact{Label: "currency", Value: a.CurrencyISO.Line(12)}), p.common()...),
 		Fact{Label: "default", Value: eventFlag(a.IsDefault)},
@@ -240,13 +254,13 @@ func (p eventObject) stamp(label string, t hook.Stamp) Fact {
 	case t.Given:
 		return Fact{Label: label, Value: "out of range: " + t.String(), Tone: Warn}
 	}
-	return Fact{Label: label, Value: "not given", Tone: Dim}
+	return Fact{}
 }
 
 // eventMoney is an exact amount of a webhook.
 func eventMoney(a api.Amount) string {
 	if a.Sum.Empty() {
-		return "–"
+		return ""
 	}
 	if _, err := a.Sum.Decimal(); err != nil {
 		return "? " + safe(a.Sum.Raw(), 200)
@@ -256,16 +270,7 @@ func eventMoney(a api.Amount) string {
 
 func eventFlag(f hook.Flag) string {
 	if f == hook.NotGiven {
-		return "not given"
+		return ""
 	}
 	return format.YesNo(f == hook.Yes)
-}
-
-// dashed are Texts with a dash for empty ones.
-func dashed(labelsAndTexts ...string) []Fact {
-	var out []Fact
-	for i := 0; i+1 < len(labelsAndTexts); i += 2 {
-		out = append(out, Text(labelsAndTexts[i], untrusted.Text(labelsAndTexts[i+1]), "–")...)
-	}
-	return out
 }

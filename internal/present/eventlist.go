@@ -125,15 +125,17 @@ func eventStatus(e hook.Event, codes hook.Meanings) string {
 	return hook.StatusText(e.Object, e.Status)
 }
 
-// learntCode is an operation's code with its learnt meaning; "?" if evidence contradicts it, "(unlisted)" if nothing
-// is known.
+// learntCode is an operation's code with its learnt meaning; "?" if evidence contradicts it, "not learned" if
+// nothing is known.
 func learntCode(f hook.Field, c hook.Code, codes hook.Meanings) string {
 	m := codes.Lookup(f, c.Value)
 	switch {
-	case !c.Given || m.Word == "" && m.Contradictions == 0:
+	case !c.Given:
 		return c.String()
+	case m.Word == "" && m.Contradictions == 0:
+		return strconv.FormatInt(c.Value, 10) + ", not learned"
 	case m.Word == "":
-		return strconv.FormatInt(c.Value, 10) + " (undecided)"
+		return strconv.FormatInt(c.Value, 10) + ", undecided"
 	}
 	doubt := ""
 	if m.Contradictions > 0 {

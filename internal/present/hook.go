@@ -18,7 +18,7 @@ func HookSettings(h api.HookSettings) []Fact {
 	if enabled.Label = "webhooks"; !h.Enabled {
 		enabled.Tone = Warn
 	}
-	out := append([]Fact{enabled}, dashed("sent to", string(h.HookURL))...)
+	out := append([]Fact{enabled}, Text("sent to", h.HookURL, "not set")...)
 	out[1].Name = "url"
 	key := "set, " + h.JWTSecret.String()
 	switch {
@@ -108,13 +108,16 @@ func RejectedColumns(whose string) []Column[receiver.Rejection] {
 
 // Rejected lists all facts of a rejected delivery except its body.
 func Rejected(x receiver.Rejection) []Fact {
-	out := []Fact{{Label: "answered", Value: strconv.Itoa(x.Status)}}
+	out := []Fact{{Label: "answer", Value: strconv.Itoa(x.Status)}}
 	out = append(out, Texts("reason", x.Reason, "what to do", x.Detail, "request", x.Request, "algorithm", x.Algorithm,
 		"claims", strings.Join(x.Claims, " "))...)
 	for _, h := range x.Header {
 		out = append(out, Fact{Label: "header", Value: safe(h.Name, 60) + ": " + safe(h.Value, 200), Tone: Dim, Long: true})
 	}
-	size := format.Size(x.Size) + " (" + format.Count(int(x.Size)) + " bytes)"
+	size := format.Count(int(x.Size)) + " bytes"
+	if x.Size >= 10_000 {
+		size = format.Size(x.Size) + " (" + size + ")"
+	}
 	if kept := len(x.Body); int64(kept) < x.Size {
 		size += "; the first " + format.Count(kept) + " are kept"
 	}

@@ -31,7 +31,7 @@ var BudgetColumns = []Column[Budget]{
 	numberColumn("per minute", field.Column{}, func(b Budget) int64 { return int64(b.Recommended) }),
 	numberColumn("used", field.Column{}, func(b Budget) int64 { return int64(b.Used) }),
 	numberColumn("room", field.Column{Title: "left"}, func(b Budget) int64 { return int64(b.Room) }),
-	{Name: "next slot", Column: field.Column{Title: "next"}, Align: Right, Cell: func(_ Options, b Budget) Cell {
+	{Name: "next slot", Column: field.Column{Title: "next call"}, Align: Right, Cell: func(_ Options, b Budget) Cell {
 		if left := b.slot(); left > 0 {
 			return Cell{Text: lasts(left)}
 		}
@@ -42,11 +42,14 @@ var BudgetColumns = []Column[Budget]{
 		}
 		return "now"
 	}},
-	numberColumn("throttled", field.Column{Title: "429"}, func(b Budget) int64 { return int64(b.Throttled) }),
+	numberColumn("throttled", field.Column{Title: "429 (1 h)"}, func(b Budget) int64 { return int64(b.Throttled) }),
 	numberColumn("waiting", field.Column{}, func(b Budget) int64 { return int64(b.Waiting) }),
 }
 
 // class is the name of the class.
+// Held reports whether no call is sent because the service asked to wait.
+func (b Budget) Held() bool { return b.left(b.Blocked) > 0 }
+
 func (b Budget) class() string { return safe(string(b.Class), 20) }
 
 // Look is bad if calls are throttled or exceeded the rate, and a warning if the next call waits. A budget of one call

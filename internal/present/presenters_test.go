@@ -67,14 +67,17 @@ var presenters = map[string]any{
 	"RequestDetails": RequestDetails, "RequestListed": RequestListed, "RequestState": RequestState,
 	"RequestTitle": RequestTitle, "RequestQuestion": RequestQuestion, "Sentence.Line": func(o Options, v verdict.Verdict) string { return VerdictLine(o, v).Line(o) }, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
-	"SessionPair": SessionPair, "SessionState": SessionState, "SessionEarlier": SessionEarlier, "SetAside": SetAside,
+	"SessionPair": SessionPair, "SessionState": SessionState, "SessionStateBy": SessionStateBy, "SessionProblem": func(o Options, s session.Status, v verdict.Verdict) []string {
+		title, lines := SessionProblem(o, s, v)
+		return append(lines, title)
+	}, "SetAside": SetAside,
 	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
 	"Texts":     func(r audit.Record) []Fact { return Texts("label", r.Name) },
 	"Trust":     Trust,
 	"Unsettled": Unsettled, "UnsettledColumns": UnsettledColumns, "UnsettledListed": UnsettledListed,
 	"FindingLine": func(o Options, f verdict.Finding) Sentence { return FindingLine(o, f) },
 	"Findings":    func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
-	"Evidence":    Evidence, "EvidenceOf": EvidenceOf, "FindingStep": FindingStep, "PartLine": func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
+	"Evidence":    Evidence, "EvidenceOf": EvidenceOf, "FindingStep": FindingStep, "FindingSays": FindingSays, "Advice": func(o Options, f verdict.Finding) []Fact { return Advice(o, f) }, "PartLine": func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
 	"VerdictHeadline": VerdictHeadline, "VerdictLine": VerdictLine,
 	"UnsettledShort": UnsettledShort, "Unseen": Unseen, "Value": Value, "Verified": Verified,
 
@@ -87,7 +90,7 @@ var presenters = map[string]any{
 }
 
 // noText are those that present no text, or only what others do.
-var noText = []string{"AuditOdd", "Budget.Look", "Budget.RowLook", "Budgets", "Columns", "Countdown", "Differences",
+var noText = []string{"AuditOdd", "Budget.Held", "Budget.Look", "Budget.RowLook", "Budgets", "Columns", "Countdown", "Differences",
 	"DocumentsChanged", "Event.Sensitive", "EventOf", "Fact.Key", "Fields", "Held", "Important", "Named", "OnOff",
 	"StateLook",
 	"StatusOf", "StatusWords", "Timeline", "UnsettledState", "WebhookOf"}

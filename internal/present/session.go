@@ -22,8 +22,8 @@ type Life struct {
 	Left  time.Duration
 	TTL   time.Duration // what it had at first; 0: there is no token
 	Tone  Tone
-	Says  string // "2:30 of 5:00", "expired", "revoked" or "none"
-	Until string // "until 12:02:30", or "at 12:02:30" where it is over; "": there is no token
+	Says  string // "2m 30s of 5m", "expired", "revoked" or "none"
+	Until string // "until 12:02:30 UTC", or "at 12:02:30 UTC" where it is over; "": there is no token
 }
 
 // SessionLives are what is left of the access and the refresh token.
@@ -36,7 +36,7 @@ func life(o Options, token string, l session.Lifetime) Life {
 		return Life{Token: token, Tone: Dim, Says: "none"}
 	}
 	out := Life{Token: token, Left: max(l.ExpiresAt.Sub(o.Now), 0), TTL: l.TTL, Tone: Good}
-	out.Says, out.Until = Countdown(out.Left)+" of "+Countdown(l.TTL), "until "+o.clock(l.ExpiresAt)
+	out.Says, out.Until = Countdown(out.Left)+" of "+Countdown(l.TTL), "until "+o.hour(l.ExpiresAt)
 	switch {
 	case l.Dead:
 		out.Left, out.Says = 0, "revoked"
@@ -46,7 +46,7 @@ func life(o Options, token string, l session.Lifetime) Life {
 		out.Tone = Warn
 	}
 	if out.Left == 0 {
-		out.Tone, out.Until = Bad, "at "+o.clock(l.ExpiresAt)
+		out.Tone, out.Until = Bad, "at "+o.hour(l.ExpiresAt)
 	}
 	return out
 }
@@ -63,11 +63,21 @@ func (l Life) Line() string {
 }
 
 // SessionState is the state of a session in the words of the screens; safe to draw.
-func SessionState(s session.Status) string {
-	switch s.State {
-	case "rotating":
+func SessionState(o Options, s session.Status) string {
+	switch {
+	case s.State == "live" && !s.Refused.IsZero():
+		return "refused"
+	case s.State == "live" && !s.Access.ExpiresAt.After(o.Now):
+		return "expired"
+	case s.State == "live":
+		return "OK, tokens are valid"
+	case s.State == "none":
+		return "no tokens"
+	case s.State == "blocked":
+		return "login blocked"
+	case s.State == "rotating":
 		return "refreshing"
-	case "doubtful":
+	case s.State == "doubtful":
 		return "in doubt"
 	}
 	return safe(s.State, 20)
@@ -75,25 +85,25 @@ func SessionState(s session.Status) string {
 
 // SessionPair is the token pair of a session: whose it is, who made it, and when it is replaced.
 func SessionPair(o Options, s session.Status) []Fact {
-	out := []Fact{{Label: "account", Value: safe(s.Account, 120)}, {Label: "service", Value: safe(s.BaseURL, 120)},
-		{Label: "generation", Value: fmt.Sprint(s.Generation)}}
+	generation := "generation"
+	if s.State == "none" {
+		generation = "last generation"
+	}
+	out := []Fact{{Label: "login", Value: safe(s.Account, 120)}, {Label: "service", Value: safe(s.BaseURL, 120)},
+		{Label: generation, Value: fmt.Sprint(s.Generation)}}
 	if s.From != "" {
-		out = append(out, Fact{Label: "made by", Value: fmt.Sprintf("%s on %s, process %d", safe(string(s.From), 120),
+		out = append(out, Fact{Label: "from", Value: fmt.Sprintf("%s of %s, process %d", safe(string(s.From), 120),
 			safe(s.By.Host, 120), s.By.PID)})
 	}
 	if !s.NextRotation.IsZero() {
-		out = append(out, Fact{Label: "next refresh", Value: o.clock(s.NextRotation)})
-	}
-	if h := s.Holder; h != nil {
-		out = append(out, Fact{Label: "refresh in progress", Value: fmt.Sprintf("%s, process %d", safe(h.Host, 120), h.PID),
-			Tone: Info})
+		out = append(out, Fact{Label: "next refresh", Value: o.hour(s.NextRotation)})
 	}
 	for _, b := range []struct {
 		label string
 		wait  time.Duration
-	}{{"logins wait", s.LoginWait}, {"refreshes wait", s.RefreshWait}} {
+	}{{"next login", s.LoginWait}, {"refresh again", s.RefreshWait}} {
 		if b.wait > 0 {
-			out = append(out, Fact{Label: b.label, Value: Countdown(b.wait), Tone: Warn})
+			out = append(out, Fact{Label: b.label, Value: "in " + Countdown(b.wait), Tone: Warn})
 		}
 	}
 	return out
@@ -101,21 +111,23 @@ func SessionPair(o Options, s session.Status) []Fact {
 
 // SessionCounts counts the session's events since the store was created.
 func SessionCounts(c session.Counts) []Fact {
-	return []Fact{{Label: "logins", Value: fmt.Sprint(c.Logins)}, {Label: "refreshes", Value: fmt.Sprint(c.Refreshes)},
-		{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)}, {Label: "revoked", Value: fmt.Sprint(c.Premature)}}
+	return []Fact{{Label: "successful logins", Value: fmt.Sprint(c.Logins)},
+		{Label: "successful refreshes", Value: fmt.Sprint(c.Refreshes)},
+		{Label: "answers 401", Value: fmt.Sprint(c.Unauthorized)}, {Label: "tokens revoked", Value: fmt.Sprint(c.Premature)}}
 }
 
 // SessionCountsLine is SessionCounts in one line.
 func SessionCountsLine(c session.Counts) Fact {
 	return Fact{Label: "counts", Long: true, Value: fmt.Sprintf("%s, %s, %s, %d revoked",
-		format.Plural(int(c.Logins), "login", "logins"), format.Plural(int(c.Refreshes), "refresh", "refreshes"),
+		format.Plural(int(c.Logins), "successful login", "successful logins"),
+		format.Plural(int(c.Refreshes), "refresh", "refreshes"),
 		format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)}
 }
 
 // Session is all of a session but its history, with the name of its context, after what the verdict finds.
 func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	found := Findings(o, v, verdict.SessionParts()...)
-	state, means := Mark{StateLook(v.Of(verdict.PartSession)), SessionState(s)}, safe(v.Shows(verdict.PartSession), 300)
+	state, means := Mark{StateLook(v.Of(verdict.PartSession)), SessionState(o, s)}, safe(v.Shows(verdict.PartSession), 300)
 	if len(found) > 0 { // they say what the next call meets
 		means = ""
 	}
@@ -125,9 +137,11 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 		status = append(status, Fact{Label: l.Token + " token", Value: l.Line(), Tone: l.Tone})
 	}
 	pair := SessionPair(o, s)
-	if s.Holder == nil {
-		pair = append(pair, Fact{Label: "refresh in progress", Value: "no"})
+	progress := Fact{Label: "refresh in progress", Value: "no"}
+	if by := refreshing(s); by != "" {
+		progress.Value, progress.Tone = by, Info
 	}
+	pair = append(pair, progress)
 	use := []Fact{{Label: "processes", Value: s.InstancesText()}}
 	if l := s.Last; l != nil {
 		use = append(use, Fact{Label: "last", Value: fmt.Sprintf("%s at %s: %s, %s", safe(string(l.Kind), 40), o.clock(l.At),
@@ -144,40 +158,72 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	out := append(found, []Section{{Facts: status}, {Title: "Tokens", Facts: pair},
 		{Title: "Counts", Facts: SessionCounts(s.Counts)},
 		{Title: "Use", Facts: use}}...)
-	if past := SessionEarlier(o, s); past != nil {
-		out = append(out, Section{Title: "Earlier", Facts: past})
+	if title, lines := SessionProblem(o, s, v); lines != nil {
+		out = append(out, Section{Title: title, Facts: Texts(slices.Concat([]string{"what", lines[0]},
+			labelled("evidence", lines[1:]))...)})
 	}
 	return out
 }
 
-// SessionEarlier is the newest problem in a history that the verdict does not name: it is over, or no login or refresh
-// met it.
-func SessionEarlier(o Options, s session.Status) []Fact {
+// labelled puts a label before each line.
+func labelled(label string, lines []string) (out []string) {
+	for _, l := range lines {
+		out = append(out, label, l)
+	}
+	return out
+}
+
+// refreshing is the process that logs in or refreshes now; "" if none does.
+func refreshing(s session.Status) string {
+	if h := s.Holder; h != nil {
+		return fmt.Sprintf("%s, process %d", safe(h.Host, 120), h.PID)
+	}
+	return ""
+}
+
+// SessionStateBy is SessionState with the process that logs in or refreshes now.
+func SessionStateBy(o Options, s session.Status) string {
+	if by := refreshing(s); by != "" {
+		return SessionState(o, s) + ", by " + by
+	}
+	return SessionState(o, s)
+}
+
+// SessionProblem is the newest problem and what shows it, with a heading that says whether it is over; nil if there is
+// none, or if only the verdict says it. What the verdict says now is not said again: then only the evidence is left.
+func SessionProblem(o Options, s session.Status, found verdict.Verdict) (title string, lines []string) {
 	v := s.Verdict
 	switch v.Cause {
 	case session.NoCause:
-		return nil
+		return "", nil
 	case session.BadPassword, session.TwoFactorOn, session.NotReadable, session.Unreachable, session.TooMany,
 		session.LostAnswer, session.PasswordAway, session.RevokedPair:
 		if !v.Healed {
-			return nil
+			return "", nil
 		}
 	}
-	says := safe(v.Full(), 600)
+	title, says := "Not resolved yet", safe(v.Full(), 600)
 	if v.Healed {
 		over, _ := format.Ago(v.Over, o.Now)
-		says = "Resolved at " + o.clock(v.Over) + " (" + over + "). " + says
+		title, says = "Earlier", says+" Resolved at "+o.hour(v.Over)+" ("+over+"). Nothing to do."
 	}
-	out := Texts("problem", says)
+	if slices.ContainsFunc(found.Findings, func(f verdict.Finding) bool { return f.Cause == verdict.Foreign }) &&
+		(v.Cause == session.ForeignClient || v.Cause == session.ShorterLife) {
+		title, says = "What shows it", ""
+	}
+	if says != "" {
+		lines = append(lines, says)
+	}
 	for _, e := range v.Evidence {
-		out = append(out, Texts("evidence", safe(e, 600))...)
+		lines = append(lines, safe(e, 600))
 	}
-	return out
+	return title, lines
 }
 
 // AskedSession is what a question about an act on the session shows.
 func AskedSession(s session.Status) []Fact {
-	return []Fact{{Label: "state", Value: SessionState(s)}, {Label: "generation", Value: fmt.Sprint(s.Generation)},
+	return []Fact{{Label: "state", Value: SessionState(Options{Now: s.AsOf}, s)},
+		{Label: "generation", Value: fmt.Sprint(s.Generation)},
 		{Label: "processes", Value: s.InstancesText()}}
 }
 
@@ -214,9 +260,11 @@ var InstanceColumns = []Column[session.Instance]{
 	textColumn("process", field.Column{Min: 15}, func(i session.Instance) string {
 		return fmt.Sprintf("process %d", i.Owner.PID)
 	}),
-	textColumn("user", field.Column{Min: 12}, func(i session.Instance) string { return safe(i.Owner.User, 120) }),
+	textColumn("user", field.Column{Min: 12}, func(i session.Instance) string {
+		return "user " + safe(i.Owner.User, 120)
+	}),
 	textColumn("version", field.Column{Min: 12, Flex: 1}, func(i session.Instance) string {
-		return safe(i.Owner.Version, 120)
+		return "version " + safe(i.Owner.Version, 120)
 	}),
 	{Name: "seen", Column: field.Column{Title: "seen"}, Cell: func(o Options, i session.Instance) Cell {
 		if i.Gone {
@@ -232,10 +280,12 @@ var SessionEventColumns = []Column[session.Event]{
 	{Name: "at", Column: field.Column{Title: "at"}, Cell: func(o Options, e session.Event) Cell {
 		return Cell{Text: o.clock(e.At), Tone: Dim}
 	}},
-	{Name: "what", Column: field.Column{Title: "what", Min: 22}, Cell: func(o Options, e session.Event) Cell {
+	{Name: "result", Column: field.Column{Title: "result", Min: 30}, Cell: func(o Options, e session.Event) Cell {
 		return sessionEvent(e).Cell(o)
 	}},
-	textColumn("generation", field.Column{Min: 8}, func(e session.Event) string { return fmt.Sprintf("gen %d", e.Gen) }),
+	textColumn("generation", field.Column{Min: 13, HidePriority: 1}, func(e session.Event) string {
+		return fmt.Sprintf("generation %d", e.Gen)
+	}),
 	{Name: "why", Column: field.Column{Title: "why", Flex: 1}, Cell: func(_ Options, e session.Event) Cell {
 		return Cell{Text: sessionEventWhy(e), Tone: Dim}
 	}},
@@ -245,6 +295,9 @@ var SessionEventColumns = []Column[session.Event]{
 func sessionEvent(e session.Event) Mark {
 	out := Mark{Look{SignInfo, Plain},
 		strings.TrimSpace(wordOf(eventWords, e.Kind) + " " + wordOf(outcomeWords, e.Outcome))}
+	if e.Status >= 400 {
+		out.Word += fmt.Sprintf(" (%d)", e.Status)
+	}
 	switch {
 	case e.Outcome == session.OK:
 		out.Look = Look{SignGood, Good}
@@ -266,7 +319,7 @@ var eventWords = map[session.EventKind]string{session.EventUnauthorized: "call r
 // outcomeWords are how a login or refresh ended, behind its name.
 var outcomeWords = map[session.Outcome]string{session.NotSent: "not sent", session.Unknown: "unanswered",
 	session.Unreadable: "not readable", session.TwoFactor: "needs a code", session.Fenced: "too late",
-	session.NoSlot: "without budget", session.Aborted: "stopped"}
+	session.NoSlot: "not sent: no budget", session.Aborted: "stopped"}
 
 // wordOf is the word of a code of the store, which is its own if there is no other.
 func wordOf[T ~string](words map[T]string, code T) string {
@@ -275,24 +328,33 @@ func wordOf[T ~string](words map[T]string, code T) string {
 
 // sessionEventWhy is why it happened, how long it took, and to which process.
 func sessionEventWhy(e session.Event) string {
-	why := []string{safe(e.Why(), 600), safe(e.Detail, 600)}
-	if e.Took > 0 {
-		why = append(why, "took "+format.Duration(e.Took))
+	reason := safe(e.Why(), 600)
+	switch {
+	case reason == "":
+	case e.Kind == session.EventBlocked:
+		reason = "the service refused: " + reason
+	case e.Kind == session.EventPremature: // the reason is how they were obtained
+		reason = "before they expired; obtained by a " + reason
+	case e.Kind == session.EventLogin || e.Kind == session.EventRefresh:
+		reason = "needed: " + reason
 	}
-	if e.Status > 0 {
-		why = append(why, fmt.Sprintf("status %d", e.Status))
+	why := []string{reason, safe(e.Detail, 600)}
+	if e.Took >= time.Millisecond {
+		why = append(why, "took "+format.Duration(e.Took))
 	}
 	why = slices.DeleteFunc(why, func(s string) bool { return s == "" })
 	return strings.TrimSpace(strings.Join(why, ", ") + "  " + fmt.Sprintf("%s/%d", safe(e.Owner.Host, 120), e.Owner.PID))
 }
 
-// Countdown is a length of time to the second: "2:30", "1:02:30".
-func Countdown(d time.Duration) string {
-	d = d.Round(time.Second)
-	if d >= time.Hour {
-		return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+// Countdown is a length of time to the second: "2m 30s".
+func Countdown(d time.Duration) string { return format.Duration(d.Round(time.Second)) }
+
+// hour is the time of day with its zone.
+func (o Options) hour(t time.Time) string {
+	if o.Zone == nil {
+		return format.Time(t, nil)
 	}
-	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
+	return format.Clock(t, o.Zone) + " " + t.In(o.Zone).Format("MST")
 }
 
 // clock is the time of day, with the date if the reader's zone is not known.

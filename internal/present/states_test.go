@@ -74,16 +74,16 @@ func TestOneStepIsNext(t *testing.T) {
 func TestALifeRunsDown(t *testing.T) {
 	end := noon.Add(150e9)
 	for want, l := range map[string]session.Lifetime{
-		"2:30 of 5:00 left, until 12:02:30": {TTL: 300e9, ExpiresAt: end}, "none": {},
-		"expired at 11:59:00": {TTL: 300e9, ExpiresAt: noon.Add(-60e9)},
-		"revoked at 11:59:00": {TTL: 300e9, ExpiresAt: noon.Add(-60e9), Dead: true},
+		"2m 30s of 5m left, until 12:02:30 UTC": {TTL: 300e9, ExpiresAt: end}, "none": {},
+		"expired at 11:59:00 UTC": {TTL: 300e9, ExpiresAt: noon.Add(-60e9)},
+		"revoked at 11:59:00 UTC": {TTL: 300e9, ExpiresAt: noon.Add(-60e9), Dead: true},
 	} {
 		if got := SessionLives(as, session.Status{Access: l})[0].Line(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	if got := SessionLives(Options{Now: noon}, session.Status{Access: session.Lifetime{TTL: 300e9, ExpiresAt: end}})[0].Line(); got !=
-		"2:30 of 5:00 left, until 2026-03-02 12:02:30 UTC" {
+		"2m 30s of 5m left, until 2026-03-02 12:02:30 UTC" {
 		t.Errorf("commands print %q", got)
 	}
 }

@@ -38,6 +38,17 @@ func FindingLine(o Options, f verdict.Finding) Sentence {
 	return Sentence{severityLook(f.Severity), safe(f.LineWith(step(o, f.Next)), 1200)}
 }
 
+// Advice is what to do about a finding, and who can do it, for a screen on which the sentence is a line of its own.
+func Advice(o Options, f verdict.Finding) []Fact {
+	return []Fact{{Label: "do", Value: safe(step(o, f.Next), 600), Long: true},
+		{Label: "who", Value: safe(string(f.Who), 120), Long: true}}
+}
+
+// FindingSays is a finding without its next step.
+func FindingSays(f verdict.Finding) Sentence {
+	return Sentence{severityLook(f.Severity), safe(f.What(), 1200)}
+}
+
 // FindingStep is a finding with its next step, for a screen that shows the rest.
 func FindingStep(o Options, f verdict.Finding) Sentence {
 	return Sentence{severityLook(f.Severity), safe(f.Sentence, 600) + " " + safe(step(o, f.Next), 600)}
@@ -58,12 +69,19 @@ func step(o Options, n verdict.Next) string {
 	if len(presses) == 0 { // the open screen shows it
 		return n.Do
 	}
-	return n.Do + " (press " + strings.Join(presses, ", then ") + ")"
+	how := "press " + strings.Join(presses, ", then ")
+	if what := n.Opens(); what != "" {
+		how = what + ": " + how
+	}
+	return n.LineWith(how)
 }
 
 // PartLine is the state of a part: the first finding about it, else good or not known with what that rests on.
 func PartLine(v verdict.Verdict, p verdict.Part) Sentence {
 	out := Sentence{StateLook(v.Of(p)), v.Of(p).String()}
+	if v.Off(p) {
+		out = Sentence{Look{SignOff, Dim}, "off"}
+	}
 	found := about(v, []verdict.Part{p})
 	found = slices.DeleteFunc(found, func(f verdict.Finding) bool { return f.Severity == verdict.Info })
 	if len(found) == 0 {

@@ -54,10 +54,10 @@ func (s *Screen) following() string {
 func (s *Screen) unheard(w int) string {
 	key := s.keys.Settings.Help().Key
 	cure := " " + key + " shows the webhook settings."
-	return draw.Fitting(w, "No receiver runs here ([webhooks] listen is empty). These events came through other "+
-		"processes or by hand."+
-		cure,
-		"No receiver runs here: set [webhooks] listen."+cure, "No receiver here."+cure,
+	return draw.Fitting(w, "This console runs no receiver ([webhooks] listen is empty); the events come from other "+
+		"processes."+cure,
+		"This console runs no receiver; the events come from other processes."+cure,
+		"No receiver here: set [webhooks] listen."+cure, "No receiver here."+cure,
 		"No receiver here; "+key+" shows more.")
 }
 
@@ -66,10 +66,15 @@ func (s *Screen) warnings(w int) []string {
 	th := s.env.Theme
 	var out []string
 	for _, f := range s.env.Verdict().In(verdict.PartFeed) {
+		if n, _ := s.bad.Refusals(); f.Cause == verdict.RejectedWebhooks && n > 0 && !th.Linear { // the page has the rest
+			out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+format.Plural(int(n), "delivery", "deliveries")+
+				" rejected, "+s.keys.Rejected.Help().Key+" shows why", w)))
+			continue
+		}
 		out = append(out, s.env.Sentence(present.FindingStep(s.env.Present(), f), w)...)
 	}
 	if s.broken != nil {
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" The live feed stopped: "+line(s.broken.Public, 200)+
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" Live updates stopped: "+line(s.broken.Public, 200)+
 			" r restarts it.", w)))
 	}
 	if s.cfg.Listen == "" && len(s.rows.All()) > 0 {

@@ -266,14 +266,23 @@ func (s *Screen) HelpKeys() []keymap.Key {
 			}
 			break
 		}
-		out = []keymap.Key{k.List.Open, k.List.Filter, s.keys.Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected,
+		out = []keymap.Key{k.List.Open, k.List.Filter, s.followKeys().Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected,
 			s.keys.Operation, settings, k.Global.Reload}
 		out = append(out, keymap.All(k.Item)...)
 	default:
-		out = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.keys), k.Global.Reload)...)
+		out = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.followKeys()), k.Global.Reload)...)
 		out = append(out, keymap.All(k.Item)...)
 	}
 	return append(out, keymap.All(k.Nav)...)
+}
+
+// followKeys are the keys of the list: the one that follows also stops it.
+func (s *Screen) followKeys() keymap.Events {
+	keys := s.keys
+	if s.follow {
+		keys.Follow.SetHelp(keys.Follow.Help().Key, "stop following")
+	}
+	return keys
 }
 
 // Source implements ui.Screen.
@@ -284,7 +293,7 @@ func (s *Screen) Source() ui.Source {
 		src = ui.Source{Origin: "service", At: s.page.at, Class: "general", Loading: s.hooks.Busy(), Problem: src.Problem}
 	}
 	if src.Problem == "" && s.broken != nil {
-		src.Problem = "the live feed stopped"
+		src.Problem = "live updates stopped"
 	}
 	return src
 }

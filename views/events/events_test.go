@@ -70,7 +70,7 @@ func TestNothingConfigured(t *testing.T) {
 	r.Send(uitest.Size(80, 24), uitest.Key("W"))
 	r.Has("https://hooks.example.com/in", "nothing: [webhooks] listen is empty")
 	r, _ = open(t, full(), Config{})
-	r.Has("No receiver runs here")
+	r.Has("No receiver here")
 }
 
 func TestCodesPage(t *testing.T) {
@@ -109,7 +109,7 @@ func TestStreamThatBreaks(t *testing.T) {
 	f := full()
 	f.broken = &api.Error{Kind: api.Unavailable, Public: "The inbox does not answer."}
 	r, _ := open(t, f, here)
-	r.Has("The live feed stopped: The inbox does not answer. r restarts it.")
+	r.Has("Live updates stopped: The inbox does not answer. r restarts it.")
 	f.broken = nil
 	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}}
 	r.Send(uitest.Key("r"))
@@ -242,7 +242,7 @@ func TestReplay(t *testing.T) {
 	r.Send(uitest.Keys("u", "down", "enter"), uitest.Type("http://far.example/x"), uitest.Key("enter"))
 	r.Has("use https, or http to this host only")
 	r.Send(uitest.Key("ctrl+u"), uitest.Type("https://x.example/in"), uitest.Key("enter"), clock.Wait(time.Second), uitest.Key("y"))
-	r.Has("https://x.example/in did not accept it: 503 after 12ms")
+	r.Has("https://x.example/in did not accept it: answer 503, 12ms")
 	if fmt.Sprint(got) != "["+hookID(9)+"  "+hookID(9)+" https://x.example/in]" {
 		t.Errorf("%q", got)
 	}

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,19 +46,19 @@ func (s rejections) rejectedLines(w int) []string {
 		out.Say(theme.Dim, "No delivery was rejected.")
 	}
 	for _, c := range s.bad.Rejected {
-		ago, _ := format.Ago(c.Last, s.env.Now())
 		tone, sign := theme.Warn, th.Signs.Warn
 		if c.Stray() || c.Passing() {
 			tone, sign = theme.Dim, th.Signs.Sep
 		}
-		out.Say(tone, sign+" "+format.Count(int(c.N))+" × "+line(c.Reason, 40)+", last "+ago+" from "+line(string(c.Source),
-			64))
+		out.Say(tone, sign+" "+format.Plural(int(c.N), "delivery", "deliveries")+" rejected ("+line(c.Reason, 40)+
+			"), the last at "+
+			format.Time(c.Last, s.env.Zone())+" from "+line(string(c.Source), 64))
 		out.Under(theme.Plain, line(c.Detail, 400))
 	}
 	if len(p.rejected) > 0 {
-		head := "The last one"
+		head := "Last rejected delivery"
 		if n := len(p.rejected); n > 1 {
-			head = "The last " + strconv.Itoa(n) + ", newest first"
+			head = "Last " + strconv.Itoa(n) + " rejected deliveries, newest first"
 		}
 		out.Title(head)
 	}
@@ -78,6 +79,9 @@ func (s rejections) unread(out *widget.Text) {
 // rejectedOne draws one delivery with its stored parts.
 func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
 	out.Add(s.env.Theme.Strong.Render(draw.Cut(present.RejectedAt(s.env.Present(), x), w)))
+	if slices.ContainsFunc(s.bad.Rejected, func(c receiver.RejectCount) bool { return c.Detail == x.Detail }) {
+		x.Detail = "" // it is above
+	}
 	out.Pairs(s.env.Pairs(present.Rejected(x), nil))
 	switch {
 	case len(x.Body) == 0:

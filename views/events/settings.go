@@ -73,7 +73,7 @@ func (s hookForm) settingLines(w int) []string {
 	if off := s.change().Why(); off != "" {
 		why = off
 	}
-	out.Say(theme.Dim, why+" They apply to everyone who uses this account.")
+	out.Say(theme.Dim, why+" They apply to everyone who uses this machine account.")
 	return out.Lines
 }
 

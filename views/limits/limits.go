@@ -129,29 +129,41 @@ func (s *Screen) spoken() []string {
 	return append(out, s.sentences()...)
 }
 
+// The widths of the columns "used", "next call" and "429 (1 h)".
+const usedWide, nextWide, refusedWide = 9, 11, 11
+
 // columns are the widths of the columns; 0: it is not drawn.
-type columns struct{ gauge, spark, waiting int }
+type columns struct{ gauge, spark, waiting, left, next, refused int }
+
+// narrow are the columns of a window without room for a gauge.
+var narrow = columns{left: 5, next: 8, refused: 5}
 
 func (s *Screen) columns(plotted bool) columns {
-	const fixed = 9 + 2 + 8 + 6 + 9 + 9 + 5 // class, sign, used, left, next, waiting, 429
+	const fixed = 9 + 2 + usedWide + 6 + nextWide + 9 + refusedWide // class, sign, used, left, next call, waiting, 429
 	if s.W < fixed {
-		return columns{}
+		return narrow
 	}
 	left := s.W - fixed - 4
 	if plotted { // the history is below
-		return columns{gauge: min(left, 60), waiting: 9}
+		return columns{gauge: min(left, 60), waiting: 9, left: 6, next: nextWide, refused: refusedWide}
 	}
-	c := columns{gauge: min(max(left/2, 0), 24), waiting: 9}
+	c := columns{gauge: min(max(left/2, 0), 24), waiting: 9, left: 6, next: nextWide, refused: refusedWide}
 	c.spark = min(max(left-c.gauge-2, 0), len(perMinute(limit.History{})))
+	if c.spark < len("10 minutes") { // its title would be cut
+		c.gauge, c.spark = min(left, 24), 0
+	}
 	if left < 16 {
-		c = columns{gauge: max(left, 0), waiting: c.waiting}
+		c.gauge, c.spark = max(left, 0), 0
 	}
 	return c
 }
 
 func (s *Screen) table(h int) []string {
 	said := []string{""}
-	for _, sentence := range s.sentences() {
+	for _, f := range s.env.Verdict().In(verdict.PartBudget) {
+		said = append(said, s.env.Sentence(present.FindingStep(s.env.Present(), f), s.W)...)
+	}
+	for _, sentence := range s.meaning() {
 		for _, l := range draw.Wrap(sentence, max(s.W, 1)) {
 			said = append(said, s.env.Theme.Dim.Render(l))
 		}
@@ -162,9 +174,12 @@ func (s *Screen) table(h int) []string {
 	for _, c := range present.BudgetColumns {
 		title[c.Name] = c.Title
 	}
-	head := draw.Fit("  "+title["class"], 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight(title["used"], 8) +
-		draw.FitRight(title["room"], 6) + draw.FitRight(title["next slot"], 9) +
-		draw.FitRight(title["waiting"], c.waiting) + draw.FitRight(title["throttled"], 5)
+	if c == narrow {
+		title["next slot"], title["throttled"] = "next", "429"
+	}
+	head := draw.Fit("  "+title["class"], 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight(title["used"], usedWide) +
+		draw.FitRight(title["room"], c.left) + draw.FitRight(title["next slot"], c.next) +
+		draw.FitRight(title["waiting"], c.waiting) + draw.FitRight(title["throttled"], c.refused)
 	if c.spark > 0 {
 		title := "last 10 minutes"
 		if c.spark < len(title) {
@@ -182,7 +197,7 @@ func (s *Screen) table(h int) []string {
 	return lines
 }
 
-// NextTick implements ui.Ticker: slots and waits run down.
+// NextTick implements ui.Ticker: waits run down.
 func (s *Screen) NextTick(now time.Time) time.Time {
 	next := s.env.VerdictEnds(now)
 	for _, u := range s.usage {
@@ -206,13 +221,17 @@ func (s *Screen) cells(b present.Budget) map[string]string {
 
 func (s *Screen) row(b present.Budget, c columns) string {
 	th, look, cell := s.env.Theme, b.RowLook(), s.cells(b)
+	if b.Held() { // the service asked for it, whatever is left
+		cell["room"] = "held"
+	}
 	if look.Tone == theme.Good && !s.env.StoreKnown() {
 		look = present.StateLook(verdict.Unknown)
 	}
 	line := th.Tone(look.Tone).Render(th.SignOf(look.Sign)) + " " + draw.Fit(cell["class"], 9) + widget.Gauge(th, b.Used,
-		b.Recommended, c.gauge, look.Tone) + draw.FitRight(cell["used"]+"/"+cell["per minute"], 8) +
-		draw.FitRight(cell["room"], 6) + draw.FitRight(cell["next slot"], 9) + draw.FitRight(cell["waiting"], c.waiting) +
-		draw.FitRight(cell["throttled"], 5)
+		b.Recommended, c.gauge, look.Tone) + draw.FitRight(cell["used"]+" of "+cell["per minute"], usedWide) +
+		draw.FitRight(cell["room"], c.left) + draw.FitRight(cell["next slot"], c.next) +
+		draw.FitRight(cell["waiting"], c.waiting) +
+		draw.FitRight(cell["throttled"], c.refused)
 	if c.spark > 0 {
 		line += "  " + widget.Plot(th, perMinute(b.History), b.Recommended, c.spark, 1, theme.Info, theme.Warn)[0]
 	}
@@ -225,14 +244,19 @@ func (s *Screen) sentences() []string {
 	for _, f := range s.env.Verdict().In(verdict.PartBudget) {
 		out = append(out, present.FindingStep(s.env.Present(), f).Text)
 	}
-	out = append(out, present.BudgetSums(s.budgetsNow())...)
+	return append(out, s.meaning()...)
+}
+
+// meaning is sentences without what is wrong.
+func (s *Screen) meaning() []string {
+	out := present.BudgetSums(s.budgetsNow())
 	if s.policy == "warn" {
-		out = append(out, "Policy warn: calls above the recommended rate are sent and marked; the service may answer 429.")
+		out = append(out, "When a budget is used up, calls are sent and marked (policy warn); the service may answer 429.")
 	} else {
-		out = append(out, "Policy wait: calls keep to the recommended rate; people's calls come before background work.")
+		out = append(out, "When a budget is used up, calls wait (policy wait); people's calls come before background work.")
 	}
 	return append(out,
-		"All consoles, commands and hosts with this store share these budgets. 429: refusals in the last hour.")
+		"All consoles, commands and hosts with this store share these budgets. 429 (1 h): refused in the last hour.")
 }
 
 // Keys implements ui.Screen.

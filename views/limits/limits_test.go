@@ -82,10 +82,10 @@ func TestStatesInWords(t *testing.T) {
 		policy string
 		want   []string
 	}{
-		{usedUp, "wait", []string{"12/12 0 17s", "Policy wait"}},
-		{waiting, "wait", []string{"12/12 0 42s 3"}},
-		{throttled, "wait", []string{"5/12 0 30s 0 4"}},
-		{over, "warn", []string{"customer: 7 calls in the last minute exceeded the recommended rate.", "Policy warn", "19/12"}},
+		{usedUp, "wait", []string{"12 of 12 0 17s", "policy wait"}},
+		{waiting, "wait", []string{"12 of 12 0 42s 3"}},
+		{throttled, "wait", []string{"5 of 12 held 30s 0 4"}},
+		{over, "warn", []string{"customer: 7 calls in the last minute exceeded the recommended rate.", "policy warn", "19 of 12"}},
 	} {
 		r, _ := open(t, &fake{usage: classes(c.change)}, c.policy)
 		r.Says(c.want...)
@@ -119,7 +119,7 @@ func TestWhoUsedItUp(t *testing.T) {
 	clock := uitest.NewClock()
 	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, &fake{usage: classes(usedUp)}, "wait") }
 	r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindLimits}, shelltest.Found(f))
-	r.Says("The budget of billing calls is used up until 12:00:56 UTC. Used by borrower nightly (12).")
+	r.Says("The budget of billing calls is used up until 12:00:56 UTC. borrower nightly used 12 of the 12.")
 }
 
 func TestNewsAndErrors(t *testing.T) {
@@ -127,10 +127,10 @@ func TestNewsAndErrors(t *testing.T) {
 	r, clock := open(t, f, "wait")
 	r.Says("The budgets cannot be read from the store.", "r tries again")
 	r.Send(News{Usage: classes(usedUp), At: clock.Now()})
-	r.Says("12/12")
+	r.Says("12 of 12")
 	f.err, f.usage = nil, classes(nil)
 	r.Send(uitest.Key("r"))
-	if strings.Contains(r.View(), "12/12") {
+	if strings.Contains(r.View(), "12 of 12") {
 		t.Errorf("r does not read anew:\n%s", r.View())
 	}
 }
@@ -141,7 +141,7 @@ func TestTheCountdownRuns(t *testing.T) {
 	r, clock := open(t, f, "wait")
 	calls, ticks := f.calls, r.Ticks
 	r.Send(clock.Wait(10 * time.Second))
-	r.Says("12/12 0 7s")
+	r.Says("12 of 12 0 7s")
 	if f.calls != calls {
 		t.Error("the store was asked")
 	}
@@ -149,7 +149,7 @@ func TestTheCountdownRuns(t *testing.T) {
 		t.Errorf("%d wake-ups in ten seconds", n)
 	}
 	r.Send(clock.Wait(20 * time.Second))
-	r.Says("12/12 0 now")
+	r.Says("12 of 12 0 now")
 	calm, clock := open(t, &fake{usage: classes(nil)}, "wait")
 	ticks = calm.Ticks
 	calm.Send(clock.Wait(50 * time.Second))

@@ -20,7 +20,7 @@ func TestAlone(t *testing.T) {
 	f := &fake{usage: classes(usedUp)}
 	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
 		func(env *ui.Env) ui.Model { return NewScreen(env, f, "wait") })
-	p.See("12/12").Type("%").See("open commissions").Type("\x03").Ended()
+	p.See("12 of 12").Type("%").See("open commissions").Type("\x03").Ended()
 }
 
 // TestViewIsPure: whether frames are drawn makes no difference.

@@ -3,6 +3,7 @@ package limits
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"opdeck/api/limit"
 	"opdeck/internal/format"
@@ -76,9 +77,9 @@ func (s *Screen) plot(b present.Budget, w, h, axis int) []string {
 			full++
 		}
 	}
-	head := draw.Fit(s.cells(b)["class"], 10) + fmt.Sprintf("%d of %d", b.Used, b.Recommended)
+	head := draw.Fit(s.cells(b)["class"], 10) + fmt.Sprintf("%d used of %d", b.Used, b.Recommended)
 	if full > 0 && b.Recommended > 1 {
-		head += ", full for " + format.Count(full*int(limit.HistoryStep.Seconds())) + " s"
+		head += ", used up for " + format.Duration(time.Duration(full)*limit.HistoryStep)
 	}
 	if b.Waiting > 0 {
 		head += ", " + format.Count(b.Waiting) + " waiting"

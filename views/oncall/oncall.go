@@ -192,7 +192,11 @@ func (s *Screen) parts() ui.Section {
 		out.Links = append(out.Links, widget.Link{ID: string(r.part), Opens: true})
 	}
 	if len(unknown) > 0 {
-		out.Lines = append(out.Lines, th.Dim.Render("Not known now: "+strings.Join(unknown, ", ")+"."))
+		doctor := "opdeck doctor"
+		if !th.Linear {
+			doctor = "the doctor (" + s.env.Keys.Press("session.status") + ", then " + s.env.Keys.Press("doctor") + ")"
+		}
+		out.Lines = append(out.Lines, th.Dim.Render("Not checked: "+strings.Join(unknown, ", ")+"; "+doctor+" checks them."))
 	}
 	return out
 }

@@ -47,12 +47,12 @@ func (s *Screen) Details() ui.Content {
 		return ui.Content{Lines: []string{s.env.Theme.Dim.Render(reading)}}
 	}
 	lines := s.lives()
-	if s.Doing != "" {
+	if s.Doing != "" && s.st.Holder == nil { // else the state says it
 		lines = append(lines, s.env.Theme.Info.Render(s.Doing+" in progress …"))
 	}
 	sections := append(s.findings(), ui.Sections(s.facts())...)
-	if past := present.SessionEarlier(s.present(), s.st); past != nil {
-		sections = append(sections, ui.Section{Title: "Earlier", Facts: s.env.Pairs(past, nil)})
+	if title, past := present.SessionProblem(s.present(), s.st, s.env.Verdict()); past != nil {
+		sections = append(sections, ui.Section{Title: title, Lines: past, Hang: 2})
 	}
 	if all := s.st.Borrowers; len(all) > 0 {
 		sections = append(sections, ui.Section{Title: "Borrowers",
@@ -109,8 +109,8 @@ func (s *Screen) lives() []string {
 			out = append(out, name+th.Dim.Render(l.Says))
 			continue
 		}
-		line := name + widget.Gauge(th, int(l.Left.Seconds()), int(l.TTL.Seconds()), min(max(s.W-46, 8), 80), l.Tone) +
-			"  " + draw.PadLeft(l.Says, 14)
+		line := name + widget.Gauge(th, int(l.Left.Seconds()), int(l.TTL.Seconds()), min(max(s.W-52, 8), 80), l.Tone) +
+			"  " + draw.PadLeft(l.Says, 16)
 		if until := "  " + l.Until; draw.Width(line)+draw.Width(until) <= s.W {
 			line += th.Dim.Render(until)
 		}
@@ -120,7 +120,7 @@ func (s *Screen) lives() []string {
 }
 
 func (s *Screen) facts() []widget.Pair {
-	state := present.Fact{Label: "state", Value: present.SessionState(s.st)}
+	state := present.Fact{Label: "state", Value: present.SessionStateBy(s.present(), s.st)}
 	pair := present.Section{Title: "Tokens",
 		Facts: append([]present.Fact{state}, present.SessionPair(s.present(), s.st)...)}
 	if s.W < roomy { // one column: the history is not pushed off the screen

@@ -4,6 +4,7 @@ package sessions
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -148,7 +149,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		shared := s.session
 		return nil, s.env.Read(nil, func(ctx context.Context) ui.Then {
 			findings := shared.Doctor(ctx)
-			return func() (ui.Action, tea.Cmd) { return s.found(findings), nil }
+			return func() (ui.Action, tea.Cmd) { return s.found(findings), s.env.ReadVerdict() }
 		}), true
 	}
 	return nil, nil, false
@@ -162,7 +163,13 @@ func (s *Screen) found(findings []Finding) ui.Action {
 		facts = append(facts, widget.Pair{Label: s.env.Theme.Sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone,
 			Long: true})
 	}
-	return ui.Explain{Title: "Doctor", Lines: []string{"Each step from here to the service:"}, Facts: facts}
+	tone := theme.Good
+	for _, worse := range []theme.Tone{theme.Warn, theme.Bad} {
+		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Tone == worse }) {
+			tone = worse
+		}
+	}
+	return ui.Explain{Title: "Doctor", Tone: tone, Lines: []string{"Each step from here to the service:"}, Facts: facts}
 }
 
 // ask puts cost and consequence before the act.

@@ -138,15 +138,15 @@ func TestScreens(t *testing.T) {
 func TestLifetimesRunDown(t *testing.T) {
 	f := &fake{st: live()}
 	r, clock := open(t, f)
-	r.Says("2:30 of 5:00", "12:30 of 15:00", "until 12:02:30")
+	r.Says("2m 30s of 5m", "12m 30s of 15m", "until 12:02:30")
 	calls, ticks := f.calls, r.Ticks
 	r.Send(clock.Wait(10 * time.Second))
-	r.Says("2:20 of 5:00", "12:20 of 15:00")
+	r.Says("2m 20s of 5m", "12m 20s of 15m")
 	if n := r.Ticks - ticks; n < 9 || n > 12 {
 		t.Errorf("%d wake-ups in ten seconds", n)
 	}
 	r.Send(clock.Wait(5 * time.Minute))
-	r.Says("expired", "7:20 of 15:00")
+	r.Says("expired", "7m 20s of 15m")
 	if f.calls != calls {
 		t.Errorf("%d questions by time alone", f.calls-calls)
 	}
@@ -215,7 +215,7 @@ func TestWhatEndedIt(t *testing.T) {
 			Evidence: []string{"a call was refused"}, Healed: true, Over: start.Add(-20 * time.Second)}
 	})})
 	r.Send(uitest.Size(99, 40))
-	r.Says("✓ No fault known.", "Resolved at 11:59:40 (20s ago). One of our processes replaced the tokens.", "evidence a call was refused")
+	r.Says("✓ No fault known.", "One of our processes replaced the tokens. Resolved at 11:59:40 UTC (20s ago). Nothing to do.", "a call was refused")
 }
 
 // TestAWrongClockHere: the host's clock is an hour behind the store's. Ends, causes and
@@ -233,9 +233,9 @@ func TestAWrongClockHere(t *testing.T) {
 	})
 	r, clock := open(t, &fake{st: st})
 	r.Send(uitest.Size(120, 40))
-	r.Says("2:30 of 5:00 until 13:02:30", "12:30 of 15:00 until 13:12:30", "12:58:00 ✓ refresh ok", "next refresh 13:02:00", "store, now")
+	r.Says("2m 30s of 5m until 13:02:30", "12m 30s of 15m until 13:12:30", "12:58:00 ✓ refresh ok", "next refresh 13:02:00", "store, now")
 	r.Send(clock.Wait(10 * time.Second))
-	r.Says("2:20 of 5:00 until 13:02:30")
+	r.Says("2m 20s of 5m until 13:02:30")
 	r.Send(uitest.Key("Z"))
 	r.Says("Refresh the tokens now?")
 }
@@ -244,7 +244,7 @@ func TestAWrongClockHere(t *testing.T) {
 func TestNothingOfAPageIsCut(t *testing.T) {
 	r, _ := open(t, &fake{st: live()})
 	r.Send(uitest.Size(40, 40))
-	r.Says("login on desk-1, process 4711", "12:02:00", "https://stage.example.com")
+	r.Says("login of desk-1, process 4711", "12:02:00", "https://stage.example.com")
 }
 
 func TestReadOnlySaysWhy(t *testing.T) {
@@ -260,7 +260,7 @@ func TestNewsReplacesAnError(t *testing.T) {
 	r, _ := open(t, f)
 	r.Says("The store does not answer.")
 	r.Send(News{Status: live()})
-	r.Says("2:30 of 5:00")
+	r.Says("2m 30s of 5m")
 }
 
 func TestUpdateAndViewNeverWait(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/elapsed"
 )
 
 // Command words e's remedy for the command line and for the JSON hint, "" for none.
@@ -111,7 +112,7 @@ func fill(e *api.Error, sentence string) string {
 	r := e.Remedy
 	parts := []string{e.Hint}
 	if r.Wait > 0 {
-		parts = append(parts, "Next try in "+max(r.Wait, time.Second).Round(time.Second).String()+".")
+		parts = append(parts, "Next try in "+elapsed.Whole(max(r.Wait, time.Second).Round(time.Second))+".")
 	}
 	parts = append(parts,
 		strings.NewReplacer("{id}", cmp.Or(r.ID, "each step"), "{names}", strings.Join(r.Names, ", "), "{who}",

@@ -210,7 +210,7 @@ func TestLearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := l.Lookup(hook.FieldStatus, 1).String() + ", " + l.Lookup(hook.FieldType, 3).String() + ", " +
-		l.Lookup(hook.FieldStatus, 9).String(); got != "1 PENDING (seen once), 3 WITHDRAW (seen once), 9 (unlisted)" {
+		l.Lookup(hook.FieldStatus, 9).String(); got != "1 PENDING (seen once), 3 WITHDRAW (seen once), 9, meaning not learned" {
 		t.Error(got)
 	}
 	read.OPID = "unheard of"

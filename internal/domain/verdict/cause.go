@@ -20,6 +20,7 @@ type cause struct {
 	explains []Part // findings about these parts follow from it
 	next     Next
 	who      Who
+	dated    bool // its sentence has the time of Since
 }
 
 // hit is a cause that applies. next and who override those of the row.
@@ -81,10 +82,7 @@ func quoted(said string) string {
 }
 
 func span(d time.Duration) string {
-	if d.Abs() < time.Minute {
-		return d.Round(time.Second).String()
-	}
-	return format.Duration(d)
+	return format.Duration(d.Round(time.Second))
 }
 
 func count(n int64, one, many string) string {

@@ -10,7 +10,7 @@ func trailCauses() []cause {
 	writes := func(f Facts) Fact[Writes] { return f.Writes }
 	return []cause{
 		{id: "audit_broken", part: PartAudit, severity: Critical, who: Admin,
-			next: Next{Do: "Change neither store nor checkpoints, and find out who restored or changed the state.",
+			next: Next{Do: "Do not change the store or the checkpoint files. Find out who restored or changed the state.",
 				Command: "opdeck audit verify"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
 				if len(a.Broken) == 0 {
@@ -37,7 +37,7 @@ func trailCauses() []cause {
 				}
 				return "The audit trail cannot be written; writes are off.", "the last record was not stored", a.Since
 			})},
-		{id: "writes_in_doubt", part: PartWrites, severity: Warning, who: Operator,
+		{id: "writes_in_doubt", part: PartWrites, severity: Warning, dated: true, who: Operator,
 			next: Next{Do: "Check the object of each write before anyone repeats it.", Command: "opdeck audit unsettled"},
 			found: of(writes, func(f Facts, w Writes) (string, string, time.Time) {
 				if w.Doubtful == 0 {
@@ -60,13 +60,16 @@ func trailCauses() []cause {
 	}
 }
 
+// RejectedWebhooks is the cause of rejected deliveries.
+const RejectedWebhooks Cause = "webhooks_rejected"
+
 // rejectedQuiet is how long no delivery may have been rejected until an accepted one shows that the setting is right.
 const rejectedQuiet = 10 * time.Minute
 
 func feedCauses() []cause {
 	feed := func(f Facts) Fact[Feed] { return f.Feed }
 	return []cause{
-		{id: "webhooks_rejected", part: PartFeed, severity: Warning, who: Operator, explains: []Part{PartFeed},
+		{id: RejectedWebhooks, part: PartFeed, severity: Warning, dated: true, who: Operator, explains: []Part{PartFeed},
 			next: Next{Do: "Correct the setting that the reason names, here or at the service.",
 				Command: "opdeck event list --rejected"},
 			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
@@ -77,7 +80,7 @@ func feedCauses() []cause {
 					f.Now) +
 					": " + strings.TrimRight(d.Why, ". ") + ".", d.Why, d.At
 			})},
-		{id: "feed_stalled", part: PartFeed, severity: Warning, who: Operator,
+		{id: "feed_stalled", part: PartFeed, severity: Warning, dated: true, who: Operator,
 			next: Next{Do: "Compare the address and secret with the service's settings, then check the proxy.",
 				Command: "opdeck hook get"},
 			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
@@ -88,7 +91,7 @@ func feedCauses() []cause {
 						".",
 					"the last event at " + moment(d.Last, f.Now), d.Last
 			})},
-		{id: "events_waiting", part: PartFeed, severity: Warning, who: Operator,
+		{id: "events_waiting", part: PartFeed, severity: Warning, dated: true, who: Operator,
 			next: Next{Do: "Read the reason; opdeck tries again by itself.", Command: "opdeck event list --waiting"},
 			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
 				if d.Waiting == 0 {

@@ -46,7 +46,7 @@ type Attempt struct {
 	At    time.Time
 	OK    bool
 	Fault reach.Fault
-	// Waits: it was not sent because the budget had no slot. It never takes the place of an earlier fault.
+	// Waits: it was not sent because the budget had no call left. It never takes the place of an earlier fault.
 	Waits bool
 	By    string    // the process
 	Next  time.Time // when it is tried again; zero: not by itself, or not known
@@ -67,7 +67,8 @@ type Session struct {
 	ForeignAt    time.Time     // the newest of them
 	ShortLife    time.Duration // the real lifetime of access tokens if it is too short to keep a session; else 0
 	Unaccepted   int           // new pairs that no call accepted within ten minutes
-	EndsAfter    time.Duration // the age at which tokens end before their time; 0: they do not
+	EndsAfter    time.Duration // the age at which tokens end before they expire; 0: they do not
+	Refused      time.Time     // when a call was refused with the current pair, which no call has used since; zero: none
 	Holder       string        // a process that rotates and does not go on; "" for none
 	HolderSince  time.Time
 	Holding      string // "refresh" or "login"
@@ -78,12 +79,12 @@ type Session struct {
 type Budget struct {
 	Class  string
 	Room   int
-	Next   time.Time // the next free slot
-	Full   time.Time // since when there is no free slot; zero: not known
+	Next   time.Time // when the next call can be sent
+	Full   time.Time // since when no call is left; zero: not known
 	Asked  bool      // the service answered 429 within the last minutes
 	AskedT time.Time // when, and
 	Until  time.Time // until when opdeck waits
-	Users  []string  // who used it up: "borrower nightly 11 of 12"
+	Users  []string  // who used it up: "borrower nightly used 11 of the 12"
 }
 
 // StoreState is what is wrong with the store.

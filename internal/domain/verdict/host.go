@@ -121,6 +121,6 @@ func clockCauses() []cause {
 				way = "behind"
 			}
 			says := fmt.Sprintf("The clock of %s is %s %s that of the service.", who, span(off.Abs()), way)
-			return says, fmt.Sprintf("difference %s, from the Date of an answer", off.Round(time.Second)), time.Time{}
+			return says, "difference " + span(off.Abs()) + ", from the Date of an answer", time.Time{}
 		})}}
 }

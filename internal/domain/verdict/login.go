@@ -11,16 +11,18 @@ import (
 
 // loginRows are the refusals of a login. {said} is the service's own words.
 func loginRows() []reachRow {
-	const reset = " Then run opdeck session reset."
+	const reset = " Then reset the session."
 	return []reachRow{
-		{reach.Locked, "The service has locked the account {account}.{said}", "Ask for the account to be unlocked." + reset,
+		{reach.Locked, "The service has locked the machine account {account}.{said}",
+			"Ask for the machine account to be unlocked." + reset,
 			Provider},
-		{reach.Disabled, "The service has disabled the account {account} or its login.{said}",
+		{reach.Disabled, "The service has disabled the machine account {account} or its login.{said}",
 			"Ask for the login to be enabled." + reset, Provider},
-		{reach.TwoFactor, "The service demands a two-factor code, which a machine account cannot give.{said}",
-			"Switch two-factor authentication off for the account." + reset, Provider},
+		{reach.TwoFactor, "The service requires a two-factor code, which a machine account cannot give.{said}",
+			"Switch two-factor authentication off for the machine account." + reset, Provider},
 		{reach.Password, "The service refuses the login or password of {account}.{said}",
-			"Correct the password. opdeck then tries the new one by itself.", Operator},
+			"Correct the password in the config; opdeck then logs in by itself. To retry the same password, reset the " +
+				"session.", Operator},
 		{reach.Unclear, "The service refuses the login of {account}: password or two-factor code.{said}",
 			"Check the password, and that two-factor authentication is off." + reset, Operator},
 		{reach.NoRoute, "{s} has no login at this address (404).{said}", "Correct base_url.", Operator},
@@ -28,7 +30,7 @@ func loginRows() []reachRow {
 			"Ask for the reason, and quote this message." + reset,
 			Provider},
 		{reach.Unreadable, "The login succeeds, but opdeck finds no tokens in the answer.{has}",
-			"Set the names under [service] that opdeck doctor --deep prints." + reset, Admin},
+			"Set the names under [service] and run opdeck session reset. The deep check prints the names.", Admin},
 	}
 }
 
@@ -64,7 +66,7 @@ func loginCommand(c reach.Class) string {
 func throttledCause() cause {
 	return cause{id: "login_throttled", part: PartSession, severity: Critical, who: Operator,
 		explains: []Part{PartSession, PartIndex},
-		next: Next{Do: "Wait; opdeck tries again by itself. Find other programs that log in.",
+		next: Next{Do: "Wait; opdeck tries again by itself. Find other programs that log in as the machine account.",
 			Command: "opdeck session status"},
 		found: func(f Facts) []hit {
 			if len(outages(f)) > 0 {
@@ -76,7 +78,7 @@ func throttledCause() cause {
 				if !known || a.OK || a.Fault.Class != reach.Throttled || rotated(f, a.At) || usable(f) {
 					continue
 				}
-				says := "The service answers a " + a.Kind + " with too many requests (429)."
+				says := "The service refused a " + a.Kind + " (429: too many requests)."
 				if a.Fault.After > 0 {
 					says += " It asks to wait until " + clock(a.At.Add(a.Fault.After)) + "."
 				}
@@ -84,6 +86,15 @@ func throttledCause() cause {
 			}
 			return out[:min(1, len(out))]
 		}}
+}
+
+// Foreign is the cause of tokens that another client ended.
+const Foreign Cause = "foreign"
+
+// dated marks a cause whose sentence has the time of Since.
+func dated(c cause) cause {
+	c.dated = true
+	return c
 }
 
 // usable reports whether calls have an access token.
@@ -106,25 +117,29 @@ func sessionCauses() []cause {
 				return "Another host seals the shared tokens with a different key_file: each host ends the session of the others.",
 					"the stored tokens cannot be opened with this key_file", time.Time{}
 			}),
-		row("foreign", Warning, Admin,
-			Next{Do: "Find the other program: a second opdeck with its own store, or a script, which can use " +
-				"this session instead (opdeck session exec).",
+		dated(row(Foreign, Warning, Admin,
+			Next{Do: "Find the other program: a second opdeck with its own store, or a script. A script can use " +
+				"this session instead: opdeck session exec.",
 				Command: "opdeck session status"},
 			func(_ Facts, s Session) (string, string, time.Time) {
 				if s.Foreign == 0 {
 					return "", "", time.Time{}
 				}
 				if s.EndsAfter > 0 {
-					return "Access tokens end after about " + span(s.EndsAfter) + ", before their time: another client logs in that " +
+					return "Access tokens end after about " + span(s.EndsAfter) + ", before they expire: another client logs in " +
+							"that " +
 							"often, or the service ends them early.", count(int64(s.Foreign), "token pair", "token pairs") +
 							" revoked early, the last one at " +
 							clock(s.ForeignAt), s.ForeignAt
 				}
-				return "Another client logs in with this account and ends opdeck's session: " +
-						count(int64(s.Foreign), "time", "times") + " within ten minutes.", "the last time at " + clock(s.ForeignAt),
-					s.ForeignAt
-			}),
-		row("unaccepted", Critical, Provider, Next{Do: "Ask whether the account has the permissions that it needs.",
+				often := "once in the last ten minutes (" + clock(s.ForeignAt) + ") and ended our session."
+				if s.Foreign > 1 {
+					often = fmt.Sprintf("%d times in the last ten minutes (last %s) and ended our session each time.", s.Foreign,
+						clock(s.ForeignAt))
+				}
+				return "Another client logged in " + often, "the last time at " + clock(s.ForeignAt), s.ForeignAt
+			})),
+		row("unaccepted", Critical, Provider, Next{Do: "Ask whether the machine account has the permissions that it needs.",
 			Command: "opdeck doctor"},
 			func(_ Facts, s Session) (string, string, time.Time) {
 				if s.Unaccepted < 2 {
@@ -141,7 +156,7 @@ func sessionCauses() []cause {
 				}
 				return fmt.Sprintf("The service's access tokens are valid for only %s; calls wait for new ones.",
 						span(s.ShortLife)),
-					"lifetime " + s.ShortLife.String(), time.Time{}
+					"lifetime " + span(s.ShortLife), time.Time{}
 			}),
 		row("holder_stopped", Warning, Operator, Next{Do: "Nothing: another process takes over. Resume the stopped " +
 			"process, or end it.",
@@ -154,7 +169,8 @@ func sessionCauses() []cause {
 				s.HolderSince
 		}),
 		{id: "budget", part: PartBudget, severity: Warning, who: Operator,
-			next: Next{Do: "Wait, or slow down the program that uses it.", Command: "opdeck limits"}, found: budgets},
+			next: Next{Do: "Wait: calls are sent in turn. Slow down a script that uses most of the budget.",
+				Command: "opdeck limits"}, found: budgets},
 	}
 }
 
@@ -166,10 +182,12 @@ func budgets(f Facts) []hit {
 		case !known:
 		case b.Asked && b.Until.After(f.Now):
 			out = append(out, hit{since: b.AskedT, evidence: []Evidence{one.evidence(b.Class + ": 429 at " + clock(b.AskedT))},
-				says: "The service answers " + b.Class + " calls with too many requests (429). opdeck waits until " +
-					clock(b.Until) + "." + users(b)})
+				says: fmt.Sprintf("The service refused %s %s call (429). opdeck sends no %[2]s call before %[3]s.",
+					article(b.Class),
+					b.Class, clock(b.Until)),
+				next: Next{Do: "Nothing to do: opdeck sends the waiting calls then.", Command: "opdeck limits"}})
 		case b.Room <= 0 && b.Next.After(f.Now):
-			out = append(out, hit{since: b.Full, evidence: []Evidence{one.evidence(b.Class + ": no slot before " +
+			out = append(out, hit{since: b.Full, evidence: []Evidence{one.evidence(b.Class + ": no call before " +
 				clock(b.Next))},
 				says: "The budget of " + b.Class + " calls is used up until " + clock(b.Next) + "." + users(b)})
 		}
@@ -181,5 +199,13 @@ func users(b Budget) string {
 	if len(b.Users) == 0 {
 		return ""
 	}
-	return " Used by " + strings.Join(b.Users, ", ") + "."
+	return " " + strings.Join(b.Users, ", ") + "."
+}
+
+// article is the indefinite article of a word.
+func article(word string) string {
+	if word != "" && strings.ContainsRune("aeiou", rune(word[0])) {
+		return "an"
+	}
+	return "a"
 }

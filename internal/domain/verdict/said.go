@@ -40,7 +40,7 @@ func (f Finding) LineWith(step string) string { return f.What() + " " + f.by(ste
 
 // What is the sentence of a finding with its beginning.
 func (f Finding) What() string {
-	if f.Since.IsZero() {
+	if f.Since.IsZero() || f.dated {
 		return f.Sentence
 	}
 	return f.Sentence + " Since " + moment(f.Since, f.concluded) + "."
@@ -52,11 +52,22 @@ func (f Finding) Do() string { return f.by(f.Next.Line()) }
 func (f Finding) by(step string) string { return step + " Who: " + string(f.Who) + "." }
 
 // Line is the step with its command.
-func (n Next) Line() string {
-	if n.Command == "" {
+func (n Next) Line() string { return n.LineWith(n.Command) }
+
+// LineWith is the step with how its last sentence is done.
+func (n Next) LineWith(how string) string {
+	if how == "" {
 		return n.Do
 	}
-	return n.Do + " (" + n.Command + ")"
+	return strings.TrimSuffix(n.Do, ".") + " (" + how + ")."
+}
+
+// Opens names what the keys of a step show, if Do does not say it.
+func (n Next) Opens() string {
+	return map[string]string{"opdeck doctor": "doctor", "opdeck session status": "session", "opdeck limits": "limits",
+		"opdeck audit unsettled": "unsettled writes", "opdeck audit verify": "check of the trail",
+		"opdeck event list --rejected": "rejected deliveries", "opdeck event list --waiting": "events",
+		"opdeck hook get": "webhooks"}[n.Command]
 }
 
 // Keys are the names of the console's keys that show or do what the command does: that of a place and, if the place

@@ -201,7 +201,7 @@ func reachRows() []reachRow {
 		{reach.HTTPToTLS, "{s} expects TLS on the port that base_url uses for plain http.", "Write https:// in base_url.",
 			Operator},
 		{reach.ProxyFault, "The proxy {target} cannot be reached.", "Correct [service] proxy, or start the proxy.", Operator},
-		{reach.ProxyAsks, "The proxy demands a login (407).", "Set user and password in [service] proxy.", Operator},
+		{reach.ProxyAsks, "The proxy requires a login (407).", "Set user and password in [service] proxy.", Operator},
 		{reach.Maintenance, "{s} is under maintenance or overloaded (503).{said}",
 			"Wait; opdeck tries again by itself.",
 			Provider},

@@ -8,6 +8,9 @@ import (
 // show sets which parts a fact that still holds shows to be good, and what each state rests on.
 func (v *Verdict) show(f Facts) {
 	v.shows = map[Part]string{}
+	if d, known := f.Feed.at(f.Now); known && !d.Expected {
+		v.off = map[Part]bool{PartFeed: true}
+	}
 	for part, shown := range map[Part]func(Facts) (bool, string){PartConfig: showConfig, PartStore: showStore,
 		PartClock: showClock, PartService: showService, PartCertificate: showCertificate, PartSession: showSession,
 		PartBudget: showBudget, PartAudit: showAudit, PartWrites: showWrites, PartFeed: showFeed, PartIndex: showIndex} {
@@ -23,7 +26,7 @@ func (v *Verdict) show(f Facts) {
 
 func showConfig(f Facts) (bool, string) {
 	if c, known := f.Config.at(f.Now); known && len(c.Mistakes) == 0 {
-		return true, "read without a mistake"
+		return true, "the config is valid"
 	}
 	return false, ""
 }
@@ -41,7 +44,7 @@ func showClock(f Facts) (bool, string) {
 	if !known {
 		return false, ""
 	}
-	return true, "differs from the service's by " + c.Ahead.Abs().Round(time.Second).String()
+	return true, "differs from the service's by " + span(c.Ahead.Abs())
 }
 
 func showCertificate(f Facts) (bool, string) {
@@ -82,6 +85,9 @@ func showSession(f Facts) (bool, string) {
 	switch {
 	case !known:
 		return false, ""
+	case !s.Refused.IsZero():
+		return false, "a call was refused at " + moment(s.Refused, f.Now) +
+			" (401), and no call has succeeded with the tokens since"
 	case s.AccessUntil.After(f.Now):
 		return true, "the access token is valid until " + moment(s.AccessUntil, f.Now)
 	case s.RefreshUntil.After(f.Now):

@@ -48,8 +48,8 @@ type Who string
 // The people.
 const (
 	Operator Who = "the administrator of this host"
-	Admin    Who = "the administrator of opdeck"
-	Provider Who = "the support of the service"
+	Admin    Who = "the person who runs opdeck on all hosts"
+	Provider Who = "the service's support"
 )
 
 // Next is the next step.
@@ -70,6 +70,7 @@ type Finding struct {
 	Who      Who        `json:"who"`
 	Follows  Cause      `json:"follows,omitempty"` // the earlier finding that explains this one
 
+	dated     bool // Sentence has the time of Since
 	concluded time.Time
 }
 
@@ -92,6 +93,7 @@ type Verdict struct {
 	Findings []Finding
 	states   map[Part]State
 	shows    map[Part]string
+	off      map[Part]bool
 }
 
 // First returns the cause; ok is false if nothing is wrong as far as known. An Info is no cause.
@@ -104,6 +106,9 @@ func (v Verdict) First() (f Finding, ok bool) {
 
 // Shows returns the fact that shows a part to be good, or why nothing is known of it; "" for neither.
 func (v Verdict) Shows(p Part) string { return v.shows[p] }
+
+// Off reports whether the config switches a part off, so that there is nothing to know of it.
+func (v Verdict) Off(p Part) bool { return v.off[p] && v.states[p] == Unknown }
 
 // Stale returns the verdict as it may be used after its facts have lapsed: what was found is still said, and nothing is
 // good.
@@ -145,7 +150,7 @@ func Conclude(f Facts) Verdict {
 			next := cmp.Or(h.next, c.next)
 			v.Findings = append(v.Findings, Finding{Cause: c.id, Part: c.part, Severity: c.severity, Sentence: h.says,
 				Since: h.since, Evidence: h.evidence, Next: next, Who: cmp.Or(h.who, c.who),
-				concluded: f.Now})
+				dated: c.dated, concluded: f.Now})
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })

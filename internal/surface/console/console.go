@@ -251,11 +251,7 @@ func about(a *app.App, who api.Actor) ui.About {
 	case a.Context.Kind == config.Production:
 		ground = ui.Production
 	}
-	person := who.Name
-	if who.Via != "ssh" {
-		person = ""
-	}
-	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: person,
+	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: who.Name,
 		Role: string(who.Role), Remote: remote(who),
 		SecondPerson: a.Context.Approval == "second_person", Proxy: a.Proxy}
 }

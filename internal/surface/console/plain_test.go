@@ -277,7 +277,7 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("1")
 	p.say("live")
 	p.say("menu")
-	p.say("5", "billing: ", " of 1000 used in the last minute, ", "Policy wait")
+	p.say("5", "billing: ", " of 1000 used in the last minute, ", "policy wait")
 	p.say("back", "Main menu.")
 	p.say("6", "No fault known.", "state: live", "Access token: ", " of 5:00 left", "Refresh token: ",
 		"generation: 1")

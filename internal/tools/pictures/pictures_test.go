@@ -129,7 +129,7 @@ func TestWrongPicturesAreNotMade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays scenes")
 	}
-	limits := scene{name: "x", w: 80, h: 24, where: "› Limits", word: "Policy wait"}
+	limits := scene{name: "x", w: 80, h: 24, where: "› Limits", word: "policy wait"}
 	for name, c := range map[string]struct {
 		steps []step
 		want  string

@@ -100,28 +100,31 @@ func Incidents() map[string]Incident {
 		"11 proxy ignored": {With(Login(said(reach.NoConnect, 0, "")), func(f *verdict.Facts) {
 			f.Config = Now(verdict.Config{Ignored: []string{"HTTPS_PROXY"}})
 		}), "No connection to stage.example.com: nothing answers."},
-		"12 proxy 407": {Login(said(reach.ProxyAsks, 407, "")), "The proxy demands a login (407)."},
+		"12 proxy 407": {Login(said(reach.ProxyAsks, 407, "")), "The proxy requires a login (407)."},
 		"13 503 Retry-After": {Login(reach.Fault{Class: reach.Maintenance, Status: 503, After: 2 * time.Minute}),
 			"stage.example.com is under maintenance or overloaded (503). It asks to wait until 12:01:20 UTC."},
 		"14 502": {Login(said(reach.Gateway, 502, "")),
 			"A gateway in front of stage.example.com gets no answer from the service (502)."},
 		"15 429 at login": {Login(reach.Fault{Class: reach.Throttled, Status: 429, After: time.Minute}),
-			"The service answers a login with too many requests (429). It asks to wait until 12:00:20 UTC."},
+			"The service refused a login (429: too many requests). It asks to wait until 12:00:20 UTC."},
 		"16 429 billing": {With(Live(), func(f *verdict.Facts) {
 			f.Budgets = []verdict.Fact[verdict.Budget]{Now(verdict.Budget{Class: "billing", Asked: true,
 				AskedT: Noon.Add(-5 * time.Second),
 				Until:  Noon.Add(55 * time.Second)})}
-		}), "The service answers billing calls with too many requests (429). opdeck waits until 12:00:55 UTC."},
+		}),
+			"The service refused a billing call (429). opdeck sends no billing call before 12:00:55 UTC."},
 		"17 wrong password": {Login(said(reach.Password, 401, "Invalid credentials")),
 			`The service refuses the login or password of m•••@example.com. It says: "Invalid credentials".`},
-		"18 locked 423": {Login(said(reach.Locked, 423, "")), "The service has locked the account m•••@example.com."},
+		"18 locked 423": {Login(said(reach.Locked, 423, "")),
+			"The service has locked the machine account m•••@example.com."},
 		"19 locked 403": {Login(said(reach.Locked, 403, "Account is locked.")),
-			`The service has locked the account m•••@example.com. It says: "Account is locked".`},
+			`The service has locked the machine account m•••@example.com. It says: "Account is locked".`},
 		"20 two-factor": {Login(said(reach.TwoFactor, 401, "")),
-			"The service demands a two-factor code, which a machine account cannot give."},
+			"The service requires a two-factor code, which a machine account cannot give."},
 		"21 no route": {Login(said(reach.NoRoute, 404, "")), "stage.example.com has no login at this address (404)."},
 		"22 login disabled": {Login(said(reach.Disabled, 403, "API login is disabled")),
-			`The service has disabled the account m•••@example.com or its login. It says: "API login is disabled".`},
+			"The service has disabled the machine account m•••@example.com or its login. " +
+				`It says: "API login is disabled".`},
 		"23 410": {Login(said(reach.Gone, 410, "Use v3")),
 			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
 		"24 garbage": {Login(said(reach.Garbage, 200, "")), "The answers of stage.example.com are not JSON."},
@@ -131,10 +134,10 @@ func Incidents() map[string]Incident {
 		"27 billing 500": {With(Call(said(reach.Failed, 500, "")), func(f *verdict.Facts) { f.Calls[0].Value.Good = Noon }),
 			"Only billing calls fail: stage.example.com fails (500)."},
 		"28 foreign": {With(Live(), func(f *verdict.Facts) { f.Session.Value.Foreign, f.Session.Value.ForeignAt = 1, Noon }),
-			"Another client logs in with this account and ends opdeck's session: 1 time within ten minutes."},
+			"Another client logged in once in the last ten minutes (12:00:00 UTC) and ended our session."},
 		"29 tokens end early": {With(Live(), func(f *verdict.Facts) {
 			f.Session.Value.Foreign, f.Session.Value.ForeignAt, f.Session.Value.EndsAfter = 3, Noon, 30*time.Second
-		}), "Access tokens end after about 30s, before their time: another client logs in that often, or the service ends " +
+		}), "Access tokens end after about 30s, before they expire: another client logs in that often, or the service ends " +
 			"them early."},
 		"34 database's clock": {With(Live(), func(f *verdict.Facts) {
 			f.Clock = Now(verdict.Clock{Host: "a", Ahead: time.Second, Database: -time.Hour})
@@ -240,8 +243,8 @@ func Incidents() map[string]Incident {
 		"58 budget": {With(Live(), func(f *verdict.Facts) {
 			f.Budgets = []verdict.Fact[verdict.Budget]{Now(verdict.Budget{Class: "billing", Next: Noon.Add(56 * time.Second),
 				Full:  Noon.Add(-4 * time.Second),
-				Users: []string{"borrower nightly (12)"}})}
-		}), "The budget of billing calls is used up until 12:00:56 UTC. Used by borrower nightly (12)."},
+				Users: []string{"borrower nightly used 12 of the 12"}})}
+		}), "The budget of billing calls is used up until 12:00:56 UTC. borrower nightly used 12 of the 12."},
 		"70 live, then 503": {Call(said(reach.Maintenance, 503, "")),
 			"stage.example.com is under maintenance or overloaded (503)."},
 		"71 live, then a page": {Call(said(reach.Page, 200, "")),
