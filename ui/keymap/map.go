@@ -175,7 +175,7 @@ func New() *Map {
 			Counterparties: of(act.CounterpartyList).ofList(),
 		},
 		Totals: Totals{
-			Within: Bind("totals.within", "within", "split each group of the totals further", ".").ofList(),
+			Within: Bind("totals.within", "split", "split each group of the totals further", ".").ofList(),
 			Left: Bind("totals.left", "previous currency", "in the totals: previous currency",
 				"left").extra().unoffered(inFull),
 			Right: Bind("totals.right", "next currency", "in the totals: next currency", "right").extra().unoffered(inFull),

@@ -33,11 +33,7 @@ func (s *Screen) Drawn() ui.Drawn {
 		d.Cursors = append(d.Cursors, h-n+2+s.chooser.at-s.columns().chooserFrom(n))
 	case s.panel.focus:
 		n := s.sums().panelHeight(h)
-		head := 1
-		if n >= smallPanel {
-			head = 3
-		}
-		d.Cursors = append(d.Cursors, h-n+head+s.panel.table.CursorLine())
+		d.Cursors = append(d.Cursors, h-n+s.sums().panelHead(n)+s.panel.table.CursorLine())
 	}
 	return d
 }
@@ -47,7 +43,7 @@ func (s *Screen) Drawn() ui.Drawn {
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	line := th.Strong.Render(s.heading().summary()) + s.ArrivedAbove()
+	line := s.heading().counted() + s.ArrivedAbove()
 	if wide := s.heading().tooWide(w); wide != "" {
 		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
 			line = ""
@@ -67,10 +63,8 @@ func (s *Screen) HeadLines() []string {
 	}
 	if s.Doing != "" {
 		line += th.Info.Render("  " + s.Doing + " …")
-	} else if s.cfg.Progress != nil {
-		if p, ok := s.cfg.Progress(); ok {
-			line += th.Dim.Render("  " + p)
-		}
+	} else if p := s.heading().progress(); p != "" && s.heading().readSoFar() == "" {
+		line += th.Dim.Render("  " + p)
 	}
 	lines := []string{line}
 	for _, u := range s.lacks {
@@ -96,17 +90,29 @@ func (s heading) mixed() bool {
 	return field.Operations.Get(s.sort.Field).Kind == field.Money && s.rows.mixed
 }
 
+// counted is the summary, with a warning if the index does not hold all operations.
+func (s heading) counted() string {
+	th, some := s.env.Theme, s.readSoFar()
+	switch {
+	case some == "":
+		return th.Strong.Render(s.summary())
+	case s.Filter.Shown.Empty():
+		return th.Warn.Render(some)
+	}
+	return th.Strong.Render(s.summary()) + th.Warn.Render("  "+some)
+}
+
 // summary says how many operations there are.
 func (s heading) summary() string {
 	switch busy := s.counts.Busy(); {
-	case !s.Loaded || s.Err != nil && s.rows.total == 0: // how many is not known
+	case !s.Loaded || s.unread() || s.Err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
 	case busy && s.Filter.Shown.Empty():
 		return format.Count(s.rows.total) + " or more operations"
 	case busy:
-		return format.Count(s.rows.total) + " or more match"
+		return format.Count(s.rows.total) + " or more operations match"
 	case !s.Filter.Shown.Empty():
-		return format.Count(s.rows.total) + " match"
+		return format.Plural(s.rows.total, "operation matches", "operations match")
 	}
 	return format.Plural(s.rows.total, "operation", "operations")
 }
