@@ -58,15 +58,21 @@ func (s *Screen) HeadLines() []string {
 	if s.Loaded {
 		line += s.order().Line(th, s.heading().mixed())
 	}
-	if !s.Filter.Shown.Empty() {
-		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.Shown.String()), max(w-40, 10)))
+	var below []string // the filter, if it has no room in the line
+	if f := s.Filter.Shown; !f.Empty() {
+		text := draw.Line(untrusted.Text(f.String()), max(w-4, longFilter))
+		if draw.Width(line)+4+draw.Width(text) <= w {
+			line += th.Dim.Render("  / ") + th.Accent.Render(text)
+		} else {
+			below = s.heading().filterLines(text, w)
+		}
 	}
 	if s.Doing != "" {
 		line += th.Info.Render("  " + s.Doing + " …")
 	} else if p := s.heading().progress(); p != "" && s.heading().readSoFar() == "" {
 		line += th.Dim.Render("  " + p)
 	}
-	lines := []string{line}
+	lines := append([]string{line}, below...)
 	for _, u := range s.lacks {
 		lines = append(lines, th.Warn.Render(draw.Cut(u.String(), w)))
 	}
@@ -74,6 +80,26 @@ func (s *Screen) HeadLines() []string {
 		lines = append(lines, th.Dim.Render(draw.Cut(s.heading().noteLine(), w)))
 	}
 	return lines
+}
+
+// longFilter is how much of a filter the lines above the table show at least, in two lines of a narrow window.
+const longFilter = 72
+
+// filterLines is a filter in at most two lines of w cells.
+func (s heading) filterLines(text string, w int) []string {
+	th := s.env.Theme
+	out := draw.Wrap(text, max(w-2, 1))
+	if len(out) > 2 {
+		out = []string{out[0], draw.Cut(strings.Join(out[1:], " "), max(w-2, 1))}
+	}
+	for i, l := range out {
+		sign := "  "
+		if i == 0 {
+			sign = th.Dim.Render("/ ")
+		}
+		out[i] = sign + th.Accent.Render(l)
+	}
+	return out
 }
 
 // noteLine is the note by which the filter finds the row under the cursor, else how many notes it finds rows by.
