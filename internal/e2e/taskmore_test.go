@@ -152,7 +152,7 @@ var ownTasks = []task{
 		h.press("/").types("wants").press(enter).shows("1 operation matches", "the bank wants a contract")
 	}},
 	{user: "operator", want: "hand a case over: the note, then the id for the chat", before: "not possible", do: func(h *hands) {
-		h.press(enter).shows("reference").press("N").shows("For colleagues").pastes("please take over").confirms("Note saved.").press("y").shows("OSC 52")
+		h.press(enter).shows("reference").press("N").shows("For colleagues").pastes("please take over").confirms("Note saved.").press("y").shows("clipboard.")
 	}},
 	{user: "all", want: "a key that the config changes (`document.remove = \"D\"`)", before: "not possible", settings: "[keys]\ndocument.remove = \"D\"", do: func(h *hands) {
 		h.press("d").shows("1 of 3", "D remove")

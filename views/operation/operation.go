@@ -224,7 +224,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys.Item
 	k.CopyID.SetHelp(k.CopyID.Help().Key, "copy")
-	k.CopyID.Long = "copy the selected id or value (OSC 52)"
+	k.CopyID.Long = "copy the selected id or value to the clipboard"
 	keys := []keymap.Key{s.keys.Documents, s.related.History, s.related.Customer}
 	if s.Op == nil || s.Op.IsParent {
 		keys = append(keys, s.keys.Tree)
