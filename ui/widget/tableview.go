@@ -176,10 +176,15 @@ func (t *Table) drawRow(r Row, at int) string {
 	} else {
 		p.write(theme.Style{}, " ")
 	}
-	t.drawSign(&p, r, style)
-	if t.marks.has[r.ID] {
+	switch marked := t.marks.has[r.ID]; {
+	case marked && r.Sign == "": // it does not touch the cell
 		p.write(style(theme.Accent), t.th.Signs.Mark)
-	} else {
+		p.write(style(theme.Plain), " ")
+	case marked:
+		t.drawSign(&p, r, style)
+		p.write(style(theme.Accent), t.th.Signs.Mark)
+	default:
+		t.drawSign(&p, r, style)
 		p.write(style(theme.Plain), " ")
 	}
 	for i, c := range t.shown {
