@@ -56,6 +56,9 @@ type PartyAccount struct {
 	Customer CustomerRef    `json:"customer"`
 }
 
+// NoPaymentType is the payment type of operations without one.
+const NoPaymentType untrusted.Text = "EMPTY"
+
 // CounterpartyAccount is a beneficiary's account within an operation.
 type CounterpartyAccount struct {
 	ID           untrusted.Text  `json:"id"`

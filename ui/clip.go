@@ -102,5 +102,5 @@ func (s *statusLine) copied(m copiedMsg) tea.Cmd {
 	if what == "" {
 		what = "text"
 	}
-	return s.notify(Success, "Copied "+what+" (OSC 52).")
+	return s.notify(Success, "Sent "+what+" to the terminal's clipboard.")
 }

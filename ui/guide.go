@@ -23,19 +23,21 @@ type Sight struct {
 	News   BroadcastMsg // the broadcast to all screens; nil for any other message
 }
 
-// guideHeight is the number of lines of the guide above the screen; a low window
-// shows only the heading.
-const guideHeight = 3
+// The lines of the guide above the screen: heading, text and a gap. A low window has only the text.
+const (
+	guideHeight = 4
+	guideLow    = 3
+)
 
 func (s *window) guideLines() int {
 	if s.opt.Guide == nil {
 		return 0
 	}
-	switch heading, _ := s.opt.Guide.Says(); {
+	switch heading, how := s.opt.Guide.Says(); {
 	case heading == "":
 		return 0
 	case s.h < 16:
-		return 1
+		return min(len(draw.Wrap(how, max(s.w-2, 1))), guideLow)
 	}
 	return guideHeight
 }
@@ -66,9 +68,18 @@ func (s *window) drawGuide() []string {
 		return nil
 	}
 	heading, how := s.opt.Guide.Says()
-	lines := []string{s.th.Accent.Render(draw.Cut(s.th.Signs.Info+" "+heading, s.w))}
-	for _, l := range draw.Wrap(how, max(s.w-2, 1)) {
-		lines = append(lines, "  "+l)
+	var lines []string
+	text := draw.Wrap(how, max(s.w-2, 1))
+	if s.guided == guideHeight {
+		lines = []string{s.th.Accent.Render(draw.Cut(s.th.Signs.Info+" "+heading, s.w))}
+		text = text[:min(len(text), guideHeight-2)] // a line stays free above the screen
+	}
+	for i, l := range text {
+		sign := "  "
+		if len(lines) == 0 && i == 0 {
+			sign = s.th.Accent.Render(s.th.Signs.Info) + " "
+		}
+		lines = append(lines, sign+l)
 	}
 	return draw.Lay(lines, s.w, s.guided)
 }

@@ -28,7 +28,7 @@ func (l *leader) See(s ui.Sight) *ui.Notify {
 }
 
 // TestGuideCoversNothing: the words of a guide are above the screen, which gets that
-// much less room; a low window shows only the heading.
+// much less room; a low window shows only what to do.
 func TestGuideCoversNothing(t *testing.T) {
 	w, g := newWorld(), &leader{}
 	o := w.options(ui.Test)
@@ -38,12 +38,12 @@ func TestGuideCoversNothing(t *testing.T) {
 	g.heading = "Task 1 of 2"
 	r.Send(ui.SessionFacts{State: "live"})
 	r.Has("Task 1 of 2", "Press x to remove", "c0000e5f6")
-	if h := w.screens[0].h; h != full-3 {
+	if h := w.screens[0].h; h != full-4 {
 		t.Errorf("the screen has %d of %d lines", h, full)
 	}
 	r.Send(uitest.Size(80, 14))
-	r.Has("Task 1 of 2")
-	r.HasNot("Press x to remove")
+	r.Has("Press x to remove")
+	r.HasNot("Task 1 of 2")
 	r.Send(uitest.Size(200, 50))
 	r.Has("Task 1 of 2")
 	r.Send(uitest.Size(80, 24))

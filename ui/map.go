@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"opdeck/ui/draw"
@@ -25,11 +26,18 @@ func (s *window) mapped() int {
 	return 1
 }
 
+// besides are places that belong to no numbered screen, whichever one they were opened from.
+var besides = []string{KindOnCall, "accounts", "counterparties"}
+
 // here returns the index of the numbered screen that the person is on, or came from to the one on top; -1: none.
 func (s *screenStack) here() int {
 	for i := len(s.stack) - 1; i >= 0; i-- {
+		at := s.stack[i].screen.Place().Kind
+		if slices.Contains(besides, at) {
+			return -1
+		}
 		for n, kind := range placeKinds {
-			if s.stack[i].screen.Place().Kind == kind {
+			if at == kind {
 				return n
 			}
 		}

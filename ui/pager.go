@@ -25,11 +25,12 @@ type pager struct {
 	copy  Copy // Text empty: nothing to copy
 	hides bool // raw is masked in lines and copy
 	k     keymap.Viewer
+	shows keymap.Key // reveals masked values
 }
 
 func newPager(s *Shell, owner screenID, title string, lines func(*Shell) []string) *pager {
 	return &pager{dialog: dialog{owner}, title: title, lines: lines, wide: pagerWidth,
-		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer}
+		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer, shows: s.keys.Global.Reveal}
 }
 
 // newRaw returns a pager with JSON, masked while masking is on.
@@ -66,7 +67,14 @@ func (p *pager) keys() []keymap.Key {
 	if p.copy.Text == "" {
 		return []keymap.Key{p.k.Search, p.k.Next, p.k.Close}
 	}
-	return []keymap.Key{p.k.Search, p.k.Next, p.k.Copy, p.k.Close}
+	out := []keymap.Key{p.k.Search, p.k.Next, p.k.Copy}
+	if p.raw != nil && p.hides {
+		show := p.shows
+		show.SetHelp(show.Help().Key, "show masked values")
+		show.Extra = false
+		out = append(out, show)
+	}
+	return append(out, p.k.Close)
 }
 
 func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
@@ -78,6 +86,8 @@ func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
 		return nil, nil, !p.view.Clear()
 	case p.copy.Text != "" && p.k.Copy.Match(msg):
 		return p.copy, nil, false
+	case p.raw != nil && p.shows.Match(msg):
+		return do(func(s *Shell) tea.Cmd { return s.reveal() }), nil, false
 	default:
 		p.view.Update(msg)
 	}

@@ -176,9 +176,16 @@ func (p *palette) own() {
 
 // contexts adds the other contexts of the config.
 func (p *palette) contexts() {
-	for _, name := range p.s.opt.Contexts {
-		p.add(Choice{Text: "ctx " + name, About: "leave " + p.s.opt.About.Context + " and open this context",
-			Words: []string{"context " + name, name}},
+	for _, c := range p.s.opt.Contexts {
+		name, is := c.Context, []string{c.Environment.Word()}
+		if c.ReadOnly {
+			is = append(is, "READ-ONLY")
+		}
+		if c.Role != "" {
+			is = append(is, c.Role)
+		}
+		p.add(Choice{Text: "ctx " + name, About: strings.Join(is, ", ") + " " + p.s.th.Signs.Sep + " leaves " +
+			p.s.opt.About.Context, Words: []string{"context " + name, name}},
 			func(s *Shell) tea.Cmd { return s.switchContext(name) })
 	}
 	if len(p.s.opt.Contexts) == 0 {

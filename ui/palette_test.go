@@ -86,7 +86,7 @@ func TestPaletteWords(t *testing.T) {
 		t.Run(typed, func(t *testing.T) {
 			w := newWorld()
 			o := w.options(ui.Test)
-			o.Finder, o.Contexts = newKnown(), []string{"prod"}
+			o.Finder, o.Contexts = newKnown(), []ui.About{{Context: "prod", Environment: ui.Production}}
 			o.Themes = func(string) *theme.Theme { return nil }
 			w.commands = []ui.Command{{Title: "view pending", About: "status:PENDING", Words: []string{"pending"}}}
 			o.Commands = func() []ui.Command {
@@ -107,7 +107,7 @@ func TestPaletteDoes(t *testing.T) {
 	start := func(t *testing.T) (*world, *uitest.Run, *known) {
 		w, k := newWorld(), newKnown()
 		o := w.options(ui.Test)
-		o.Finder, o.Contexts = k, []string{"prod"}
+		o.Finder, o.Contexts = k, []ui.About{{Context: "prod", Environment: ui.Production}}
 		o.Themes = func(string) *theme.Theme { return theme.New(uitest.Renderer(0), theme.Day()) }
 		return w, w.start(t, o), k
 	}

@@ -278,9 +278,9 @@ func TestCopy(t *testing.T) {
 		want string // start of the sequence
 		says string
 	}{
-		{"plain", ui.Clip{}, nil, "\x1b]52;c;", "Copied the document id (OSC 52)."},
-		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1bPtmux;\x1b\x1b]52;c;", "(OSC 52)"},
-		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1bP\x1b]52;c;", "(OSC 52)"},
+		{"plain", ui.Clip{}, nil, "\x1b]52;c;", "Sent the document id to the terminal's clipboard."},
+		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1bPtmux;\x1b\x1b]52;c;", "clipboard."},
+		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1bP\x1b]52;c;", "clipboard."},
 		{"failed", ui.Clip{}, errors.New("the terminal is gone"), "\x1b]52;c;", "Not copied: the terminal is gone."},
 		{"off", ui.ClipFrom(env("TERM", "dumb")), nil, "", "Not copied: this terminal has no clipboard"},
 		{"too long", ui.Clip{Max: 10}, nil, "", "Not copied: 36 B is too long"},

@@ -55,8 +55,8 @@ type Options struct {
 	Themes func(name string) *theme.Theme
 	// KeepTheme saves the person's theme; it is called in a command. nil: the theme ends with the console.
 	KeepTheme func(ctx context.Context, name string) error
-	// Contexts are the other contexts that the person can switch to.
-	Contexts []string
+	// Contexts are the other contexts that the person can switch to, with what is known of them.
+	Contexts []About
 	// Guide guides the person through tasks. May be nil.
 	Guide Guide
 	// OnPlace is called with the person's place, and whether a question about a write is

@@ -198,16 +198,10 @@ func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
 		return "Sync paused: " + p.Trouble, true
 	case p.Note != "":
 		return p.Note, true
-	case f.Complete, p.Pass.Started.IsZero() && p.Last.Started.IsZero():
+	case f.Complete, f.Rows == 0 && p.Pass.Started.IsZero() && p.Last.Started.IsZero():
 		return "", false
-	case f.Total < 0:
-		return fmt.Sprintf("sync: %d read so far", f.Rows), true
-	case !p.Last.Started.IsZero() && f.Rows > f.Total: // newer ones are known from webhooks
-		return fmt.Sprintf("%d known, still reading", f.Rows), true
-	case !p.Last.Started.IsZero():
-		return fmt.Sprintf("%d of %d known, still reading", f.Rows, f.Total), true
 	}
-	line = fmt.Sprintf("sync %d of %d", f.Rows, f.Total)
+	line = "still reading"
 	if now, err := m.app.Index.StoreTime(ctx, m.app.Now()); err == nil {
 		if left, ok := p.ETA(now); ok {
 			line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
@@ -244,10 +238,9 @@ type Exported struct {
 	Lacks []index.Unreported // rows that the filter cannot judge
 }
 
-// Export writes a sheet to a new file of mode 0600. With replace it may overwrite an existing one, which remains
-// until the new one is complete. It records the export with the age of the list. If the file exists, the error wraps
-// os.ErrExist and nothing is recorded.
-func (m Mirror) Export(ctx context.Context, s index.Sheet, path string, replace bool,
+// Export writes a sheet to a new file of mode 0600 and records it with the age of the list. If the file exists, the
+// error wraps os.ErrExist and nothing is recorded.
+func (m Mirror) Export(ctx context.Context, s index.Sheet, path string,
 	progress func(done, total int)) (Exported, error) {
 	done := Exported{Path: path}
 	if full, err := filepath.Abs(path); err == nil {
@@ -257,18 +250,14 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string, replace 
 		return done, err
 	}
 	there := &api.Error{Op: "export", Kind: api.Usage, Public: "A file of that name already exists.", Err: os.ErrExist}
-	if info, err := os.Lstat(path); err == nil && (!replace || !info.Mode().IsRegular()) {
+	if _, err := os.Lstat(path); err == nil {
 		return done, there
 	}
 	var err error
 	if done.Fresh, err = m.noteExport(ctx, s); err != nil {
 		return done, err
 	}
-	begin := wholefile.New
-	if replace {
-		begin = wholefile.Over
-	}
-	out, err := begin(path)
+	out, err := wholefile.New(path)
 	switch {
 	case errors.Is(err, os.ErrExist):
 		return done, there

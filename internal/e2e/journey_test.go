@@ -126,7 +126,7 @@ func TestCustomer(t *testing.T) {
 
 		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
 		x.shows("document sets are outstanding")
-		x.shows("Next: Create a link (l)").press("l").armed("Create a verification link for").press("y").shows("(OSC 52).")
+		x.shows("Next: Create a link (l)").press("l").armed("Create a verification link for").press("y").shows("clipboard.")
 		link := x.wrote(`\x1b\]52;c;([A-Za-z0-9+/=]+)\a`, 1)
 		url, err := base64.StdEncoding.DecodeString(string(link[1]))
 		if err != nil || !strings.HasPrefix(string(url), "http") {
@@ -157,7 +157,7 @@ func TestEverywhere(t *testing.T) {
 		x.press("/").shows("status:PENDING amount").types("status:PEND").shows("PEND").types("ING currency:EUR").press(enter).matches(`\d+ match`)
 		x.escape().shows("60 operations")
 		x.press("J").shows(`"opid"`).escape()
-		x.press("y").shows("Copied the operation id (OSC 52).")
+		x.press("y").shows("Sent the operation id to the terminal's clipboard.")
 		x.press("Y").shows("Copied the operation as JSON")
 		x.press("t").shows("Times are")
 		x.press("M").shows("Masked values are shown for 30 s.")
@@ -176,7 +176,7 @@ func TestCopyInTmux(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, "")
 	x := w.console(80, 24, "TMUX=/tmp/tmux-0/default,1,0", "TERM=tmux-256color")
-	x.press("y").shows("OSC 52")
+	x.press("y").shows("clipboard.")
 	x.wrote(`\x1bPtmux;\x1b\x1b\]52;c;`, 1)
 	x.quit()
 }

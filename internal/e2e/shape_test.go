@@ -126,7 +126,7 @@ func TestJourneyOnScreen(t *testing.T) {
 			x.press("4").shows("Verification", cuid)
 			x.press("S").shows("Apply share token").types(token).press(enter)
 			x.armed("Apply this share token to", cuid).press("y").shows("Next: Create a link (l)")
-			x.press("l").armed("Create a verification link for").press("y").shows("OSC 52")
+			x.press("l").armed("Create a verification link for").press("y").shows("clipboard.")
 			x.press("f").armed("Submit the application").press("y").gone("cannot withdraw").matches(`Finalized|submitted`)
 			x.quit()
 			w.journeyDone()

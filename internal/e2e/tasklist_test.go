@@ -32,7 +32,7 @@ var firstTasks = []task{
 	{user: "operator", want: "learn why a document is locked, and copy the ids", before: "1; nothing could be copied", do: func(h *hands) {
 		h.onDocument(true)
 		h.begins()
-		h.press("x").shows("is locked and cannot be removed").insists("y", "OSC 52")
+		h.press("x").shows("is locked and cannot be removed").insists("y", "clipboard.")
 	}},
 	{user: "operator", want: "upload a contract and attach it", before: "4 trials", do: func(h *hands) {
 		h.file("contract-b.pdf")
@@ -76,7 +76,7 @@ var firstTasks = []task{
 		h.verification("CORPORATE")
 		h.begins()
 		h.press("S").shows("Apply share token").pastes("demo-corporate-outstanding-1").press(enter).armed("Apply this share token").press("y")
-		h.shows("Next: Create a link (l)").press("l").armed("Create a verification link").press("y").shows("OSC 52")
+		h.shows("Next: Create a link (l)").press("l").armed("Create a verification link").press("y").shows("clipboard.")
 	}},
 	{user: "operator", want: "find who waits in VERIFY", before: "not possible", do: func(h *hands) {
 		h.press("K").shows("20 customers").press("/").types("status:VERIFY").shows("1 of 2", "Tallinn Tools", "VERIFY").press(enter).shows("2 customers of 20 read")

@@ -46,7 +46,7 @@ var secondTasks = []task{
 	}},
 	{user: "operator", want: "by the id as a list shows it, in the filter", before: "7; not possible", do: func(h *hands) {
 		o := h.operations()[7]
-		h.press("/").types(o.Opid[:6]).press(enter).shows("1 match")
+		h.press("/").types(o.Opid[:6]).press(enter).shows("1 operation matches")
 	}},
 	{user: "operator", want: "by its day (`2026-11-22`)", before: "10; not possible", do: func(h *hands) {
 		o := h.operations()[9]
@@ -75,7 +75,7 @@ var secondTasks = []task{
 	}},
 	{user: "operator", want: "paste a list of ids and see those operations", before: "1; not possible", do: func(h *hands) {
 		all := h.operations()
-		h.press("/").pastes(all[3].Opid + "\n" + all[8].Opid + "\n" + all[12].Opid).press(enter).shows("3 match")
+		h.press("/").pastes(all[3].Opid + "\n" + all[8].Opid + "\n" + all[12].Opid).press(enter).shows("3 operations match")
 	}},
 	{user: "operator", want: "another filter after one", before: "glued to the old one", do: func(h *hands) {
 		h.press("/").types("pend").press(enter).shows("match")
@@ -149,10 +149,10 @@ var ownTasks = []task{
 	{user: "operator", want: "find the operation that a note is about", before: "not possible", do: func(h *hands) {
 		h.command("note", "add", h.operations()[4].Opid, "the bank wants a contract")
 		h.begins()
-		h.press("/").types("wants").press(enter).shows("1 match", "the bank wants a contract")
+		h.press("/").types("wants").press(enter).shows("1 operation matches", "the bank wants a contract")
 	}},
 	{user: "operator", want: "hand a case over: the note, then the id for the chat", before: "not possible", do: func(h *hands) {
-		h.press(enter).shows("reference").press("N").shows("For colleagues").pastes("please take over").confirms("Note saved.").press("y").shows("OSC 52")
+		h.press(enter).shows("reference").press("N").shows("For colleagues").pastes("please take over").confirms("Note saved.").press("y").shows("clipboard.")
 	}},
 	{user: "all", want: "a key that the config changes (`document.remove = \"D\"`)", before: "not possible", settings: "[keys]\ndocument.remove = \"D\"", do: func(h *hands) {
 		h.press("d").shows("1 of 3", "D remove")

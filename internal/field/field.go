@@ -44,6 +44,8 @@ type Field[T any] struct {
 	Bytes     bool   // for a Count: a number of bytes, -1 if not known
 	Column    Column // in a list; Min 0: not available
 
+	Nothing untrusted.Text // the service's word for a value that there is none of; people read "–"
+
 	Text  func(T) untrusted.Text
 	Money func(T) api.Money
 	Time  func(T) api.Time

@@ -46,7 +46,7 @@ var Operations = New(
 		Text:   func(o api.Operation) untrusted.Text { return o.Type }},
 	Field[api.Operation]{Name: OpPayment, Aliases: []string{"paymenttype"}, JSON: "paymentType", Kind: Code,
 		Sortable: true,
-		About:    "the payment type", Example: "payment:SWIFT",
+		About:    "the payment type", Example: "payment:SWIFT", Nothing: api.NoPaymentType,
 		Column: Column{Min: 7, Max: 9, HidePriority: 7, Least: 4},
 		Text:   func(o api.Operation) untrusted.Text { return o.PaymentType }},
 	Field[api.Operation]{Name: OpCreated, JSON: "createdAt", Kind: Time, Sortable: true,

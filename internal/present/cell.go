@@ -121,6 +121,9 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 		out.Title = f.Name
 	}
 	out.ID, out.Signed = out.ID || f.Kind == field.ID, out.Signed || f.Status
+	if f.Nothing != "" {
+		out.Exact = func(r T) string { return f.Text(r).Line(200) }
+	}
 	switch {
 	case f.Kind == field.Money:
 		out.Align = Decimal
@@ -191,6 +194,8 @@ func count[T any](o Options, f field.Field[T], r T) string {
 func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 	value := shown(o, f, r)
 	switch {
+	case f.Nothing != "" && value == f.Nothing:
+		return Cell{Text: "–", Tone: Dim}
 	case f.Status:
 		return o.status(value)
 	case f.Locked != nil && f.Locked(r) > 0:

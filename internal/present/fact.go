@@ -2,6 +2,7 @@ package present
 
 import (
 	"strings"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -108,7 +109,10 @@ func (o Options) Money(label string, m api.Money) []Fact {
 // plainMoney is an amount for other programs, without thousands separators.
 func plainMoney(m api.Money) string { return strings.ReplaceAll(format.Money(m), ",", "") }
 
-// Moment is a time as a fact; an unreadable one is shown raw.
+// clockError is by how much clocks differ without a warning.
+const clockError = time.Minute
+
+// Moment is a time as a fact, with a warning if it is ahead of this clock; an unreadable one is shown raw.
 func (o Options) Moment(label string, t api.Time) Fact {
 	out := Fact{Label: label, Copy: string(t.Raw), What: "the moment"}
 	switch {
@@ -120,6 +124,10 @@ func (o Options) Moment(label string, t api.Time) Fact {
 		out.Value = t.Raw.Line(40)
 	default:
 		out.Value = o.moment(t.Time)
+		if !o.Now.IsZero() && t.Sub(o.Now) > clockError { // a record cannot tell of a later time
+			ahead, _ := format.Age(o.Now, t.Time)
+			out.Value, out.Tone = format.Time(t.Time, o.Zone)+"  "+o.sign(SignWarn)+ahead+" ahead of this clock", Warn
+		}
 	}
 	return out
 }

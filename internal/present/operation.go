@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
@@ -163,12 +164,23 @@ type Span struct {
 	Tone Tone
 }
 
+// Payee is who is paid and the account, in one text; "" if the destination is not a counterparty's account.
+func Payee(o Options, op api.Operation) string {
+	a := op.Destination.CounterpartyAccount
+	if a == nil {
+		return ""
+	}
+	return strings.TrimSpace(op.Destination.Name().Line(60) + " " + mask.NumberIf(a.Number, o.Masked).Line(40))
+}
+
 // Headline summarises an operation and its state in one line. phase is the meaning of its status.
 func Headline(o Options, op api.Operation, phase api.Phase) []Span {
-	look := StatusOf(op.Status)
+	look, payment := StatusOf(op.Status), ""
+	if op.PaymentType != "" && op.PaymentType != api.NoPaymentType {
+		payment = " " + op.PaymentType.Line(30)
+	}
 	out := []Span{{o.sign(look.Sign) + op.Status.Line(30), look.Tone}, {" (" + phase.Word() + ")", Dim}, {"  ", Plain},
-		{op.Type.Line(30), Strong}, {" " + op.PaymentType.Line(30) + "  ", Plain}, {format.Money(op.SourceAmount.Sum),
-			Strong}}
+		{op.Type.Line(30), Strong}, {payment + "  ", Plain}, {format.Money(op.SourceAmount.Sum), Strong}}
 	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
 		out = append(out, Span{" → ", Dim}, Span{format.Money(op.DestinationAmount.Sum), Strong})
 	}

@@ -33,7 +33,7 @@ var presenters = map[string]any{
 	"BudgetNotes": BudgetNotes, "BudgetSums": BudgetSums, "Counterparty": Counterparty, "Customer": Customer,
 	"ConnectedColumns": ConnectedColumns, "CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
-	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline,
+	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline, "Payee": Payee,
 	"Holding": func(o Options, h holdings.Holding) []string {
 		line, remove := Holding(o, h)
 		return []string{line, remove}

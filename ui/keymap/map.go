@@ -158,10 +158,10 @@ func New() *Map {
 				"|").extra().unoffered("plain mode has no preview; a number opens the row"),
 		},
 		Item: Item{
-			CopyID: Bind("item.copy", "copy id", "copy the id (OSC 52)", "y").typed("shows the id.").quiet(),
-			CopyJSON: Bind("item.copyjson", "copy JSON", "copy as JSON (OSC 52)",
+			CopyID: Bind("item.copy", "copy id", "copy the id to the clipboard", "y").typed("shows the id.").quiet(),
+			CopyJSON: Bind("item.copyjson", "copy JSON", "copy JSON to the clipboard",
 				"Y").extra().typed("shows it as JSON, on one line.").quiet(),
-			Raw: Bind("item.raw", "raw", "raw JSON as the service sent it", "J").extra().quiet(),
+			Raw: Bind("item.raw", "raw", "JSON as received, values masked", "J").extra().quiet(),
 		},
 		Operations: Operations{
 			Documents: Bind("operations.documents", "documents", "documents of this operation", "d"),
@@ -175,7 +175,7 @@ func New() *Map {
 			Counterparties: of(act.CounterpartyList).ofList(),
 		},
 		Totals: Totals{
-			Within: Bind("totals.within", "within", "split each group of the totals further", ".").ofList(),
+			Within: Bind("totals.within", "split", "split each group of the totals further", ".").ofList(),
 			Left: Bind("totals.left", "previous currency", "in the totals: previous currency",
 				"left").extra().unoffered(inFull),
 			Right: Bind("totals.right", "next currency", "in the totals: next currency", "right").extra().unoffered(inFull),
@@ -236,9 +236,9 @@ func globalKeys() Global {
 			":").unoffered("? lists the commands"),
 		OpenID: Bind("openid", "open id", "open an operation by what a list shows of it: id, amount, day, reference, name",
 			"o").extra().ofList(),
-		Back: Bind("back", "back", "back; at the root clears marks, then the filter; asks before it discards text",
+		Back: Bind("back", "back", "back; on the first screen clears marks, then the filter; asks before it discards text",
 			"esc").extra().unoffered("back"),
-		Quit: Bind("quit", "back", "back; at the root asks to leave", "q").extra().unoffered("back"),
+		Quit: Bind("quit", "back", "back; on the first screen asks to leave", "q").extra().unoffered("back"),
 		Leave: Bind("leave", "leave", "leave (discards an unsent write, waits for a sent one)",
 			"ctrl+c").extra().unoffered("quit, and ctrl+c"),
 		Reload: Bind("reload", "reload", "reload (costs one call; the hint says which class)",
@@ -249,12 +249,12 @@ func globalKeys() Global {
 		Activity: Bind("activity", "activity", "what is going on: calls, waits, errors", "!").extra().quiet(),
 		Reveal:   of(act.Reveal),
 		Before:   Bind("before", "before", "previous screen", "[").extra(),
-		After:    Bind("after", "forward", "forward, after [", "]").extra(),
+		After:    Bind("after", "forward", "next screen (after [)", "]").extra(),
 		Previous: Bind("previous", "previous row", "inside a record: the previous row of its list", "<").extra(),
 		Next:     Bind("next", "next row", "inside a record: the next row of its list", ">").extra(),
 		OnCall: Bind("oncall", "on call", "on call: what is wrong, what to do, and the state of each part on one page",
 			"B").extra(),
-		Why: Bind("why", "why", "conclusions of this screen, each with the read that shows it",
+		Why: Bind("why", "why", "evidence: which read proves what you see",
 			"E").extra().quiet(),
 	}
 }
@@ -366,7 +366,7 @@ func viewerKeys() Viewer {
 		Search: Bind("viewer.search", "search", "search", "/").unoffered(inFull),
 		Next:   Bind("viewer.next", "next", "next match", "n").extra().unoffered(inFull),
 		Prev:   Bind("viewer.prev", "previous", "previous match", "p").extra().unoffered(inFull),
-		Copy:   Bind("viewer.copy", "copy", "copy all (OSC 52)", "y").unoffered(inFull),
+		Copy:   Bind("viewer.copy", "copy", "copy all to the clipboard", "y").unoffered(inFull),
 		Close:  Bind("viewer.close", "close", "close", "esc", "q").unoffered(inFull),
 	}
 }

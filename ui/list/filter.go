@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
@@ -35,6 +36,7 @@ type FilterLine[T any] struct {
 	language *filter.Table[T]
 	example  string
 	records  iter.Seq[T]
+	rows     func() int // how many are shown
 	ask      func(ctx context.Context, field, typed string) []string
 	filtered func(live bool) tea.Cmd // Screen.Filtered
 	bar      *widget.FilterBar       // nil: the input line is closed
@@ -119,6 +121,14 @@ func (l *FilterLine[T]) take(msg keymap.Press) (ui.Action, tea.Cmd) {
 // Offers reports whether the input line offers completions.
 func (l *FilterLine[T]) Offers() bool { return l.bar != nil && l.bar.Offers() }
 
+// Offer returns the completion that the next key takes; "" if there is none.
+func (l *FilterLine[T]) Offer() string {
+	if !l.Offers() {
+		return ""
+	}
+	return l.bar.Next()
+}
+
 func (l *FilterLine[T]) close() {
 	l.bar = nil
 	l.seek.Stop()
@@ -128,7 +138,7 @@ func (l *FilterLine[T]) close() {
 func (l *FilterLine[T]) try() tea.Cmd {
 	e, err := l.parse(l.bar.Value())
 	if wrong := (*filter.Error)(nil); errors.As(err, &wrong) {
-		still := "showing everything"
+		still := "Not filtered: all " + format.Plural(l.rows(), "row", "rows") + " shown"
 		if !l.Shown.Empty() {
 			still = "showing the last valid filter: " + l.Shown.String()
 		}

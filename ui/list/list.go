@@ -131,7 +131,7 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 		l.refresh() // a menu's answer is not a message to the list
 	}}
 	l.Filter = FilterLine[T]{env: env, kind: spec.Place.Kind, language: spec.Language, example: spec.Example,
-		records: spec.Records, ask: spec.Ask, filtered: l.otherFilter, seek: env.Requests()}
+		records: spec.Records, rows: rows.Len, ask: spec.Ask, filtered: l.otherFilter, seek: env.Requests()}
 	if e, err := l.Filter.parse(spec.Start); err == nil {
 		l.Filter.Show(e, strings.TrimSpace(spec.Start))
 	}

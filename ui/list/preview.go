@@ -9,7 +9,7 @@ import (
 const (
 	previewFrom = 140 - ui.Margins // cells of the screen from which the preview fits
 	previewLess = 56               // its minimum width: an id with its label
-	previewMost = 72
+	previewMost = 56
 )
 
 // preview is the row under the cursor, drawn beside the rows.

@@ -96,6 +96,9 @@ func (b *FilterBar) Offer(list []Offer) {
 // Offers reports whether there are completions.
 func (b *FilterBar) Offers() bool { return len(b.offers) > 0 }
 
+// Next returns the completion that Complete takes next; there are Offers.
+func (b *FilterBar) Next() string { return b.offers[(b.chosen+1)%len(b.offers)].Text }
+
 // Choosing reports whether someone goes through the offers: they hold then.
 func (b *FilterBar) Choosing() bool { return b.chosen >= 0 }
 
@@ -130,14 +133,15 @@ func (b *FilterBar) Lines(th *theme.Theme, w int) []string {
 	}
 	out := []string{th.Accent.Render("/ ") + line}
 	if b.column > 0 {
+		var still []string // before the mistake, which a low window cuts
+		if b.still != "" {
+			still = []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" "+b.still, w))}
+		}
 		if b.unfinished() { // someone is about to type it
-			out = append(out, th.Dim.Render(draw.Cut(b.what, w)))
+			out = append(append(out, still...), th.Dim.Render(draw.Cut(b.what, w)))
 		} else {
 			out = append(out, draw.Space(2+b.edit.Cell(b.column-1, room))+th.Bad.Render("^"))
-			out = append(out, b.mistake(th, w)...)
-		}
-		if b.still != "" {
-			out = append(out, th.Warn.Render(draw.Cut(b.still, w)))
+			out = append(append(out, still...), b.mistake(th, w)...)
 		}
 	}
 	switch {

@@ -46,9 +46,9 @@ func TestOffersAreGoneThrough(t *testing.T) {
 
 func TestWhatIsWrongIsShown(t *testing.T) {
 	b := NewFilterBar("株 x", "", 100)
-	b.Wrong(3, "x\x1b[2J is not known.", "showing everything")
+	b.Wrong(3, "x\x1b[2J is not known.", "Not filtered")
 	lines := b.Lines(plain(), 60)
-	if len(lines) != 4 || lines[1] != "     ^" || !strings.Contains(lines[2], "x·[2J is not known.") || lines[3] != "showing everything" {
+	if len(lines) != 4 || lines[1] != "     ^" || lines[2] != "! Not filtered" || !strings.Contains(lines[3], "x·[2J is not known.") {
 		t.Errorf("%q", lines)
 	}
 	b.Offer([]Offer{{"y", 4, 4}})
@@ -68,9 +68,9 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 // TestALongMistakeIsReadWhole: what is to be done about it is at its end.
 func TestALongMistakeIsReadWhole(t *testing.T) {
 	b := NewFilterBar("statu:X", "", 100)
-	b.Wrong(1, "There is no field \"statu\". Did you mean \"status\"? Text that holds \":\" goes in quotes.", "showing everything")
+	b.Wrong(1, "There is no field \"statu\". Did you mean \"status\"? Text that holds \":\" goes in quotes.", "Not filtered")
 	lines := b.Lines(plain(), 40)
-	if len(lines) != 5 || !strings.Contains(lines[2]+lines[3], "\"status\"?") || !strings.HasSuffix(lines[3], "…") || lines[4] != "showing everything" {
+	if len(lines) != 5 || lines[2] != "! Not filtered" || !strings.Contains(lines[3]+lines[4], "\"status\"?") || !strings.HasSuffix(lines[4], "…") {
 		t.Errorf("%q", lines)
 	}
 }

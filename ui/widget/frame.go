@@ -37,6 +37,14 @@ func edge(th *theme.Theme, left string, style theme.Style, label, right string, 
 // Tabs draws names on one line of at most w cells with the active one marked by
 // sign and style.
 func Tabs(th *theme.Theme, names []string, active, w int) string {
+	all := -2
+	for _, n := range names {
+		all += 2 + draw.Width(n) + 2
+	}
+	between := "  "
+	if all > w { // the names matter more than the room between them
+		between = " "
+	}
 	parts := make([]string, 0, len(names))
 	used := 0
 	for i, n := range names {
@@ -46,11 +54,11 @@ func Tabs(th *theme.Theme, names []string, active, w int) string {
 			sign, style = th.Signs.Cursor+" ", th.Title
 		}
 		n = sign + n
-		if used+draw.Width(n)+2 > w && i != active {
+		if used+draw.Width(n) > w && i != active {
 			continue
 		}
-		used += draw.Width(n) + 2
+		used += draw.Width(n) + len(between)
 		parts = append(parts, style.Render(n))
 	}
-	return draw.Lay([]string{strings.Join(parts, "  ")}, w, 1)[0]
+	return draw.Lay([]string{strings.Join(parts, between)}, w, 1)[0]
 }

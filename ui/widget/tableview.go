@@ -176,10 +176,15 @@ func (t *Table) drawRow(r Row, at int) string {
 	} else {
 		p.write(theme.Style{}, " ")
 	}
-	t.drawSign(&p, r, style)
-	if t.marks.has[r.ID] {
+	switch marked := t.marks.has[r.ID]; {
+	case marked && r.Sign == "": // it does not touch the cell
 		p.write(style(theme.Accent), t.th.Signs.Mark)
-	} else {
+		p.write(style(theme.Plain), " ")
+	case marked:
+		t.drawSign(&p, r, style)
+		p.write(style(theme.Accent), t.th.Signs.Mark)
+	default:
+		t.drawSign(&p, r, style)
 		p.write(style(theme.Plain), " ")
 	}
 	for i, c := range t.shown {
@@ -231,12 +236,13 @@ func (t *Table) drawNotice(h int) []string {
 // keptFoot is the line below the rows and what it depends on.
 type keptFoot struct {
 	w, at, n, marked int
+	blurred          bool
 	note, line       string
 }
 
 // footLine is the line below n rows.
 func (t *Table) footLine(n int) string {
-	now := keptFoot{w: t.w, at: t.at, n: n, marked: len(t.marks.order), note: t.note}
+	now := keptFoot{w: t.w, at: t.at, n: n, marked: len(t.marks.order), blurred: t.blurred, note: t.note}
 	was := &t.keep.foot
 	if now.line = was.line; now.line == "" || now != *was {
 		now.line = t.drawFoot(n)
@@ -247,7 +253,10 @@ func (t *Table) footLine(n int) string {
 
 func (t *Table) drawFoot(n int) string {
 	p := pen{b: t.keep.buf[:0]} // the number that changes with each key is plain: fewer bytes
-	if n > 0 {
+	switch {
+	case n > 0 && t.blurred: // it has no cursor to count
+		p.b = append(p.b, format.Plural(n, "row", "rows")...)
+	case n > 0:
 		p.b = format.AppendCount(p.b, t.at+1)
 		p.write(t.th.Dim, " of ")
 		p.b = format.AppendCount(p.b, n)

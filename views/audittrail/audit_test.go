@@ -272,7 +272,7 @@ func TestStates(t *testing.T) {
 	r, _ := open(t, log)
 	r.Has("No writes or refusals yet.")
 	log.find = func(audit.Query) (audit.Page, error) {
-		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) may not read the audit trail.", Hint: "Roles that do: admin."}
+		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) may not read the audit trail.", Hint: "Roles that may: admin."}
 	}
 	r.Send(uitest.Key("r"))
 	r.Has("may not read the audit trail", "r tries again")

@@ -27,9 +27,12 @@ func (s *Screen) Content() ui.Content {
 	case s.Op == nil:
 		return ui.Content{Lines: []string{th.Dim.Render("Reading operation " + draw.ID(s.ID, 40) + " …")}}
 	}
-	lines := append(s.NotReread(), s.headline(), s.attached())
+	lines := append(append(s.NotReread(), s.headlines()...), s.attached()...)
 	if th.Linear {
-		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".", s.headline()+".", s.attached()+".")
+		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".")
+		for _, l := range append(s.headlines(), s.attached()...) {
+			lines = append(lines, l+".")
+		}
 	}
 	c := ui.Content{Lines: lines, Problem: len(s.NotReread())}
 	add := func(parts ...ui.Section) {
@@ -45,27 +48,35 @@ func (s *Screen) Content() ui.Content {
 	return c
 }
 
-// headline returns the line with kind and state of the operation.
-func (s *Screen) headline() string {
-	return s.env.Line(present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op)))
+// headlines returns kind and state of the operation, and who is paid: in one line if it fits.
+func (s *Screen) headlines() []string {
+	th, line := s.env.Theme, s.env.Line(present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op)))
+	payee := present.Payee(s.env.Present(), *s.Op)
+	switch to := "→ "; {
+	case payee == "":
+		return []string{line}
+	case th.Linear:
+		return []string{line, "To " + payee}
+	case draw.Width(line)+1+draw.Width(to+payee) <= s.W:
+		return []string{line + " " + th.Dim.Render(to) + th.Strong.Render(payee)}
+	default:
+		return []string{line, th.Dim.Render(to) + th.Strong.Render(draw.Cut(payee, max(s.W-2, 10)))}
+	}
 }
 
-// attached returns the line about the operation's documents, relatives and customer.
-func (s *Screen) attached() string {
-	line := present.Attached(*s.Op)
-	return s.env.Theme.Dim.Render(line + "  " + draw.Line(s.Op.Customer.Name, max(s.W-len(line)-4, 10)))
+// attached returns the operation's documents and its customer: in one line if they fit.
+func (s *Screen) attached() []string {
+	dim, documents, name := s.env.Theme.Dim, present.Attached(*s.Op), draw.Line(s.Op.Customer.Name, max(s.W, 10))
+	if name != "" && draw.Width(documents)+2+draw.Width(name) > s.W && !s.env.Theme.Linear {
+		return []string{dim.Render(name), dim.Render(documents)}
+	}
+	return []string{dim.Render(strings.TrimSpace(documents + "  " + name))}
 }
 
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
-	out := ui.Section{Title: "Documents", Drawn: format.Plural(len(s.Op.Documents), "document", "documents"),
+	out := ui.Section{Title: "Documents", Drawn: present.Attached(*s.Op),
 		Hint: s.keys.Documents.Help().Key + " opens them"}
-	if !s.Op.DocumentsReported() {
-		out.Drawn = present.Attached(*s.Op)
-	}
-	if len(s.Op.Documents) == 0 {
-		out.Hint = s.keys.Documents.Help().Key + " adds one"
-	}
 	room, longest := max(min(s.left()-32, 60), 12), 0
 	for _, d := range s.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/widget"
@@ -17,7 +18,10 @@ func (s *Screen) facts() []ui.Section {
 	for i := range list {
 		for k := range list[i].Facts {
 			if f := &list[i].Facts[k]; f.Opens.Kind == present.RefChildren {
-				f.Value, f.Stop = f.Value+" ("+s.keys.Tree.Help().Key+" shows them)", s.tree == nil
+				f.Value, f.Stop = "yes ("+s.keys.Tree.Help().Key+" shows them)", s.tree == nil
+				if s.tree != nil {
+					f.Value = "yes, " + format.Plural(len(s.tree.Children), "child operation", "child operations")
+				}
 			}
 		}
 	}

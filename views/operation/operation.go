@@ -2,6 +2,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -86,8 +87,32 @@ func (s *Screen) Refresh() {
 	s.noteKeys.Add.Set(open)
 	s.keys.Tree.Set(read)
 	s.related.Customer.Set(read)
-	s.keys.Account.Set(read)
-	s.keys.Counterparty.Set(read)
+	s.keys.Account.Set(cmp.Or(read, s.namesNo("account of a customer", accountOf)))
+	s.keys.Counterparty.Set(cmp.Or(read, s.namesNo("counterparty", counterpartyOf)))
+}
+
+// namesNo is why a key opens no record of a side; "" if the operation names one.
+func (s *Screen) namesNo(what string, of func(api.Party) untrusted.Text) string {
+	if s.Op == nil || of(s.Op.Source) != "" || of(s.Op.Destination) != "" {
+		return ""
+	}
+	return "This operation names no " + what + "."
+}
+
+// accountOf is the account of a customer that a side of the operation names; "" for none.
+func accountOf(p api.Party) untrusted.Text {
+	if p.Account == nil {
+		return ""
+	}
+	return p.Account.ID
+}
+
+// counterpartyOf is the counterparty that a side of the operation names; "" for none.
+func counterpartyOf(p api.Party) untrusted.Text {
+	if p.CounterpartyAccount == nil {
+		return ""
+	}
+	return p.CounterpartyAccount.Counterparty.SUID
 }
 
 // Init implements ui.Screen.
@@ -158,19 +183,9 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.keys.Tree.Match(p):
 		return nil, s.loadTree(true), true
 	case s.keys.Account.Match(p):
-		return s.openParty(accounts, "account of a customer", func(p api.Party) untrusted.Text {
-			if p.Account == nil {
-				return ""
-			}
-			return p.Account.ID
-		}), nil, true
+		return s.openParty(accounts, "account of a customer", accountOf), nil, true
 	case s.keys.Counterparty.Match(p):
-		return s.openParty(counterparties, "counterparty", func(p api.Party) untrusted.Text {
-			if p.CounterpartyAccount == nil {
-				return ""
-			}
-			return p.CounterpartyAccount.Counterparty.SUID
-		}), nil, true
+		return s.openParty(counterparties, "counterparty", counterpartyOf), nil, true
 	}
 	a, ok := ui.TakeRelated(s.related, p, s)
 	return a, nil, ok
@@ -224,7 +239,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 func (s *Screen) Keys() []keymap.Key {
 	k := s.env.Keys.Item
 	k.CopyID.SetHelp(k.CopyID.Help().Key, "copy")
-	k.CopyID.Long = "copy the selected id or value (OSC 52)"
+	k.CopyID.Long = "copy the selected id or value to the clipboard"
 	keys := []keymap.Key{s.keys.Documents, s.related.History, s.related.Customer}
 	if s.Op == nil || s.Op.IsParent {
 		keys = append(keys, s.keys.Tree)

@@ -71,7 +71,7 @@ func TestTheLastRightFilterIsNamed(t *testing.T) {
 	d.Has("is not an amount", "showing the last valid filter: amount") // "amount" alone was a word
 	d.keys("esc")
 	d.typed("(")
-	d.Has("showing everything", "1 of 30")
+	d.Has("Not filtered: all 30 rows shown", "1 of 30")
 	d.keys("esc")
 	d.typed("status:PENDING currency>5")
 	d.Has("showing the last valid filter: status:PENDING", "15")

@@ -21,6 +21,9 @@ func (s *Screen) Content() ui.Content {
 // summaries say what is shown, and how fresh that is.
 func (s heading) summaries() []string {
 	line := s.summary()
+	if some := s.readSoFar(); some != "" {
+		line += ", attention: " + some
+	}
 	if name := s.saves().viewName(); name != "" {
 		line += ", view " + name
 	}
@@ -31,10 +34,8 @@ func (s heading) summaries() []string {
 	if s.mixed() {
 		out[0] += " Mixed currencies: sorted by number only."
 	}
-	if s.cfg.Progress != nil {
-		if p, ok := s.cfg.Progress(); ok {
-			out = append(out, p)
-		}
+	if p := s.progress(); p != "" && s.readSoFar() == "" {
+		out = append(out, p)
 	}
 	for _, u := range s.lacks {
 		out = append(out, u.String())

@@ -33,11 +33,7 @@ func (s *Screen) Drawn() ui.Drawn {
 		d.Cursors = append(d.Cursors, h-n+2+s.chooser.at-s.columns().chooserFrom(n))
 	case s.panel.focus:
 		n := s.sums().panelHeight(h)
-		head := 1
-		if n >= smallPanel {
-			head = 3
-		}
-		d.Cursors = append(d.Cursors, h-n+head+s.panel.table.CursorLine())
+		d.Cursors = append(d.Cursors, h-n+s.sums().panelHead(n)+s.panel.table.CursorLine())
 	}
 	return d
 }
@@ -47,7 +43,7 @@ func (s *Screen) Drawn() ui.Drawn {
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	line := th.Strong.Render(s.heading().summary()) + s.ArrivedAbove()
+	line := s.heading().counted() + s.ArrivedAbove()
 	if wide := s.heading().tooWide(w); wide != "" {
 		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
 			line = ""
@@ -62,17 +58,21 @@ func (s *Screen) HeadLines() []string {
 	if s.Loaded {
 		line += s.order().Line(th, s.heading().mixed())
 	}
-	if !s.Filter.Shown.Empty() {
-		line += th.Dim.Render("  / ") + th.Accent.Render(draw.Line(untrusted.Text(s.Filter.Shown.String()), max(w-40, 10)))
+	var below []string // the filter, if it has no room in the line
+	if f := s.Filter.Shown; !f.Empty() {
+		text := draw.Line(untrusted.Text(f.String()), max(w-4, longFilter))
+		if draw.Width(line)+4+draw.Width(text) <= w {
+			line += th.Dim.Render("  / ") + th.Accent.Render(text)
+		} else {
+			below = s.heading().filterLines(text, w)
+		}
 	}
 	if s.Doing != "" {
 		line += th.Info.Render("  " + s.Doing + " …")
-	} else if s.cfg.Progress != nil {
-		if p, ok := s.cfg.Progress(); ok {
-			line += th.Dim.Render("  " + p)
-		}
+	} else if p := s.heading().progress(); p != "" && s.heading().readSoFar() == "" {
+		line += th.Dim.Render("  " + p)
 	}
-	lines := []string{line}
+	lines := append([]string{line}, below...)
 	for _, u := range s.lacks {
 		lines = append(lines, th.Warn.Render(draw.Cut(u.String(), w)))
 	}
@@ -80,6 +80,26 @@ func (s *Screen) HeadLines() []string {
 		lines = append(lines, th.Dim.Render(draw.Cut(s.heading().noteLine(), w)))
 	}
 	return lines
+}
+
+// longFilter is how much of a filter the lines above the table show at least, in two lines of a narrow window.
+const longFilter = 72
+
+// filterLines is a filter in at most two lines of w cells.
+func (s heading) filterLines(text string, w int) []string {
+	th := s.env.Theme
+	out := draw.Wrap(text, max(w-2, 1))
+	if len(out) > 2 {
+		out = []string{out[0], draw.Cut(strings.Join(out[1:], " "), max(w-2, 1))}
+	}
+	for i, l := range out {
+		sign := "  "
+		if i == 0 {
+			sign = th.Dim.Render("/ ")
+		}
+		out[i] = sign + th.Accent.Render(l)
+	}
+	return out
 }
 
 // noteLine is the note by which the filter finds the row under the cursor, else how many notes it finds rows by.
@@ -96,17 +116,29 @@ func (s heading) mixed() bool {
 	return field.Operations.Get(s.sort.Field).Kind == field.Money && s.rows.mixed
 }
 
+// counted is the summary, with a warning if the index does not hold all operations.
+func (s heading) counted() string {
+	th, some := s.env.Theme, s.readSoFar()
+	switch {
+	case some == "":
+		return th.Strong.Render(s.summary())
+	case s.Filter.Shown.Empty():
+		return th.Warn.Render(some)
+	}
+	return th.Strong.Render(s.summary()) + th.Warn.Render("  "+some)
+}
+
 // summary says how many operations there are.
 func (s heading) summary() string {
 	switch busy := s.counts.Busy(); {
-	case !s.Loaded || s.Err != nil && s.rows.total == 0: // how many is not known
+	case !s.Loaded || s.unread() || s.Err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
 	case busy && s.Filter.Shown.Empty():
 		return format.Count(s.rows.total) + " or more operations"
 	case busy:
-		return format.Count(s.rows.total) + " or more match"
+		return format.Count(s.rows.total) + " or more operations match"
 	case !s.Filter.Shown.Empty():
-		return format.Count(s.rows.total) + " match"
+		return format.Plural(s.rows.total, "operation matches", "operations match")
 	}
 	return format.Plural(s.rows.total, "operation", "operations")
 }

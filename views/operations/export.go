@@ -44,9 +44,9 @@ func (s jobs) whence(marked int) string {
 	case marked > 0:
 		return format.Plural(marked, "marked operation", "marked operations")
 	case s.Filter.Shown.Empty():
-		return "all operations of the index"
+		return "all " + format.Plural(s.rows.total, "operation", "operations") + " of the index"
 	}
-	return "what the filter shows"
+	return "the " + format.Plural(s.rows.total, "operation", "operations") + " that the filter shows"
 }
 
 // askExportTotals asks for the file of the totals that are open.
@@ -65,11 +65,30 @@ func (s jobs) askFile(of sheet, name string) ui.Action {
 	if s.env.About.Remote != "" {
 		return s.exportOverSSH(of)
 	}
-	return ui.Ask{Title: "Export " + of.what, Verb: "Export",
-		Intro: []string{"Writes " + of.whence + " to a file on the host that runs the console. The file name must end in " +
-			".csv or .jsonl."},
+	intro := []string{"Writes " + of.whence + ", " + s.hides() + ", to a new file" + s.folder() + ". The file name must " +
+		"end in .csv or .jsonl; no existing file is overwritten."}
+	if warn := s.heading().onlyRead(); warn != "" && of.marked == 0 {
+		intro = append(intro, s.env.Theme.Signs.Warn+" "+warn)
+	}
+	return ui.Ask{Title: "Export " + of.what, Verb: "Export", Intro: intro,
 		Fields: []widget.Field{{Label: "File", Value: name, Check: checkExport}},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(of, v.Text(0), false) }}
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return nil, s.export(of, v.Text(0)) }}
+}
+
+// hides says what the file has of account numbers: what the screen shows while it is written.
+func (s jobs) hides() string {
+	if s.env.Masked() {
+		return "account numbers masked"
+	}
+	return "account numbers in full while they are revealed"
+}
+
+// folder is the folder of a file name without one.
+func (s jobs) folder() string {
+	if s.cfg.Folder == "" {
+		return " on the host that runs the console"
+	}
+	return " in " + untrusted.Text(s.cfg.Folder).Line(200)
 }
 
 func checkExport(v string) error {
@@ -80,7 +99,7 @@ func checkExport(v string) error {
 	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
 }
 
-func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
+func (s jobs) export(of sheet, path string) tea.Cmd {
 	write := s.cfg.Export
 	of.Format = index.Format(strings.TrimPrefix(filepath.Ext(path), "."))
 	masked := s.env.Masked()
@@ -88,14 +107,15 @@ func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 		if masked { // the file holds what the screen shows
 			ctx = mask.Again(ctx)
 		}
-		done, err := write(ctx, of.Sheet, path, replace, func(done, total int) {
+		done, err := write(ctx, of.Sheet, path, func(done, total int) {
 			if total > 0 {
 				report(fmt.Sprintf("exporting %s of %s", format.Count(done), format.Count(total)))
 			}
 		})
 		switch {
-		case errors.Is(err, os.ErrExist) && !replace:
-			return ended{notice: s.askReplace(of, path)}
+		case errors.Is(err, os.ErrExist):
+			return ended{notice: ui.Many{ui.Notify{Level: ui.Warning, Text: untrusted.Text(path).Line(200) +
+				" exists already. An export overwrites no file: type another name."}, s.askFile(of, path)}}
 		case err != nil:
 			return ended{notice: failed("The export", err)}
 		}
@@ -106,14 +126,4 @@ func (s jobs) export(of sheet, path string, replace bool) tea.Cmd {
 		}
 		return ended{notice: ui.Notify{Level: ui.Success, Text: said}}
 	})
-}
-
-// askReplace asks whether a file that is there is written over; no asks for another
-// name.
-func (s jobs) askReplace(of sheet, path string) ui.Action {
-	name := untrusted.Text(path).Line(200)
-	return ui.Confirm{ID: name, Title: "A file with that name exists", Verb: "Overwrite it", SkipTypedConfirmation: true,
-		Ask: "Write " + of.what + " over " + name + "? No asks for another name.",
-		Yes: func(ui.Seen) tea.Cmd { return s.export(of, path, true) },
-		No:  func() ui.Action { return s.askFile(of, path) }}
 }

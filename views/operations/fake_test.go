@@ -35,9 +35,10 @@ type fake struct {
 	pages   int    // read from the service
 	reads   []string
 	readErr error
-	export  func(s index.Sheet, path string, replace bool, progress func(done, total int)) (int, error)
+	export  func(s index.Sheet, path string, progress func(done, total int)) (int, error)
 	values  func(ctx context.Context, field, typed string) ([]string, error)
 	fresh   index.Freshness
+	filling bool     // the index does not hold everything
 	lacks   int64    // rows that no bound can judge
 	asked   []string // filters of totals
 	totals  func(by []index.By) index.Group
@@ -188,7 +189,12 @@ func (f *fake) Nearest(context.Context, filter.OperationExpr, *time.Location) (s
 
 func (f *fake) Freshness(context.Context) (index.Freshness, error) {
 	f.calls++
-	return f.fresh, f.err
+	fresh := f.fresh
+	fresh.Complete = fresh.Complete || !f.filling
+	if fresh.Rows == 0 {
+		fresh.Rows = int64(f.len(filter.OperationExpr{}))
+	}
+	return fresh, f.err
 }
 
 func (f *fake) Consistent(_ context.Context, fn func(Index) error) error { return fn(f) }
@@ -209,10 +215,10 @@ func (f *fake) caller() endpoint.Caller {
 	return &c
 }
 
-func (f *fake) write(_ context.Context, s index.Sheet, path string, replace bool,
+func (f *fake) write(_ context.Context, s index.Sheet, path string,
 	progress func(done, total int)) (Exported, error) {
 	f.calls++
-	n, err := f.export(s, path, replace, progress)
+	n, err := f.export(s, path, progress)
 	return Exported{Rows: n, Path: "/home/ana/" + path, Size: 1234, AsOf: "as of 2026-03-02 10:00:00 UTC"}, err
 }
 

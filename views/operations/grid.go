@@ -32,6 +32,7 @@ const fixed = 2
 type gridRow struct {
 	id     string
 	groups []index.Group // itself last; none: everything
+	all    string        // names everything
 }
 
 func (r gridRow) group(all index.Group) index.Group {
@@ -41,10 +42,24 @@ func (r gridRow) group(all index.Group) index.Group {
 	return r.groups[len(r.groups)-1]
 }
 
+// everything names the row of all groups of a grouping.
+var everything = map[index.By]string{index.ByStatus: "all statuses", index.ByType: "all types",
+	index.ByPayment: "all payment types", index.ByCurrency: "all currencies", index.ByCustomer: "all customers",
+	index.ByCounterparty: "all counterparties", index.ByDay: "all days", index.ByWeek: "all weeks",
+	index.ByMonth: "all months"}
+
+// allOf names the row of everything in a grid of these groupings.
+func allOf(by []index.By) string {
+	if len(by) == 0 {
+		return everything[index.ByCurrency]
+	}
+	return everything[by[0]]
+}
+
 // label names the row; one within another is indented.
 func (r gridRow) label() string {
 	if len(r.groups) == 0 {
-		return "all"
+		return r.all
 	}
 	return strings.Repeat("  ", len(r.groups)-1) + r.groups[len(r.groups)-1].Label()
 }
@@ -52,7 +67,7 @@ func (r gridRow) label() string {
 // path names the row and what it lies in.
 func (r gridRow) path() string {
 	if len(r.groups) == 0 {
-		return "all"
+		return r.all
 	}
 	var out []string
 	for _, g := range r.groups {
@@ -81,7 +96,7 @@ func newGrid(th *theme.Theme, by []index.By, all index.Group) *grid {
 		for _, s := range all.Sums {
 			g.currencies = append(g.currencies, s.Currency)
 		}
-		g.rows = append(g.rows, gridRow{id: "all"})
+		g.rows = append(g.rows, gridRow{id: "all", all: allOf(by)})
 	}
 	g.add(all, nil)
 	g.widths, g.name = make([]int, len(g.currencies)), 10
@@ -106,12 +121,13 @@ func (g *grid) add(of index.Group, within []index.Group) {
 		for _, p := range path {
 			id.WriteString("\x00" + string(p.Key) + "\x00" + string(p.Name))
 		}
-		g.rows = append(g.rows, gridRow{id.String(), path})
+		g.rows = append(g.rows, gridRow{id: id.String(), groups: path})
 		g.add(part, path)
 	}
 	if of.More > 0 {
 		rest := index.Group{Key: untrusted.Text("… " + format.Plural(of.More, "more group", "more groups"))}
-		g.rows = append(g.rows, gridRow{"more" + format.Count(len(g.rows)), append(slices.Clip(within), rest)})
+		g.rows = append(g.rows, gridRow{id: "more" + format.Count(len(g.rows)),
+			groups: append(slices.Clip(within), rest)})
 	}
 }
 
@@ -169,7 +185,7 @@ func (g *grid) columns(focus bool) []widget.Column {
 		widget.Column{Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}
 	if g.currencies == nil {
 		name.Flex = 0
-		return []widget.Column{name, count, {Title: "sum", Align: widget.Decimal, MaxNumberWidth: 60}}
+		return []widget.Column{name, count, {Title: "amount paid", Align: widget.Decimal, MaxNumberWidth: 60}}
 	}
 	out := []widget.Column{name, count}
 	for i, c := range g.currencies[g.first:] {
@@ -177,6 +193,7 @@ func (g *grid) columns(focus bool) []widget.Column {
 		if title == "" {
 			title = "(none)"
 		}
+		title += " paid"
 		if focus && g.at-1 == g.first+i {
 			title = "[" + title + "]"
 		}
@@ -185,7 +202,7 @@ func (g *grid) columns(focus bool) []widget.Column {
 			hide = 1
 		}
 		out = append(out, widget.Column{Title: title, Align: widget.Decimal,
-			Min: max(min(len(title), 12), min(g.widths[g.first+i], leastNumber)), HidePriority: hide,
+			Min: max(min(len(title), 14), min(g.widths[g.first+i], leastNumber)), HidePriority: hide,
 			MaxNumberWidth: mostNumber})
 	}
 	return out
@@ -282,6 +299,12 @@ func (g *grid) sentence(r gridRow) string {
 	return line
 }
 
+// needsDetail reports whether the table does not say all of the cell under the cursor.
+func (g *grid) needsDetail(t *widget.Table) bool {
+	r, _ := g.cell(t)
+	return g.currencies != nil || r.group(g.all).Bad() > 0
+}
+
 // detail says the cell under the cursor in full: in the table it may be too wide.
 func (g *grid) detail(t *widget.Table) string {
 	r, currency := g.cell(t)
@@ -320,7 +343,7 @@ const widestBar = 6
 
 // chart draws a timeline in w cells.
 func chart(th *theme.Theme, line index.Timeline, w int) string {
-	const edges = 10 + 2 + 2 + 10 // dates and room beside the bars
+	const edges = 10 + 2 + 2 + 10 + 10 // dates, unit and room beside the bars
 	c := line.Chart(max(min(w-edges-18, 120), 8))
 	if len(c.Bars) == 0 {
 		return th.Dim.Render("no operation has a creation time")
@@ -334,7 +357,7 @@ func chart(th *theme.Theme, line index.Timeline, w int) string {
 	if c.First != c.Last {
 		out += th.Dim.Render("  " + date(c.Last))
 	}
-	return out + th.Dim.Render("  by "+c.Unit)
+	return out + th.Dim.Render("  operations per "+c.Unit)
 }
 
 // chartSaid says a timeline.

@@ -27,24 +27,27 @@ func (s loader) instead() tea.Cmd {
 	})
 }
 
-// insteadNotice says what nothing matches, and what would match after one key.
+// insteadNotice says what nothing matches, and what would match after one key. In the middle of a word that can be
+// completed it says only that: nobody has typed that filter yet.
 func (s *Screen) insteadNotice() widget.Notice {
 	k := s.env.Keys
+	w, _ := s.Size()
+	line := func(text string) string { return draw.Line(untrusted.Text(text), max(w-30, 60)) }
+	out := widget.Notice{Text: s.heading().nothing()}
+	if !s.partial {
+		out.Text = "No operation matches " + line(s.Filter.Shown.String()) + "."
+	}
 	key := k.List.Open.Help().Key
 	if s.Filter.Typing() {
 		key = k.Form.Next.Help().Key
-		if s.Filter.Offers() {
-			key = k.Form.Submit.Help().Key + " twice"
+		if offer := s.Filter.Offer(); offer != "" {
+			out.Hint = key + " completes: " + line(offer)
+			return out
 		}
 	}
-	w, _ := s.Size()
-	line := func(text string) string { return draw.Line(untrusted.Text(text), max(w-30, 10)) }
-	out := widget.Notice{Text: s.heading().nothing(), Hint: key + " shows all operations"}
+	out.Hint = key + " shows all operations"
 	if *s.Filter.Instead != "" {
 		out.Hint = key + " shows the nearest: " + line(*s.Filter.Instead)
-	}
-	if !s.partial {
-		out.Text = "No operation matches " + line(s.Filter.Shown.String()) + "."
 	}
 	return out
 }
@@ -58,5 +61,9 @@ func (s *Screen) useInstead() (ui.Action, tea.Cmd) {
 	}
 	s.Filter.Show(e.For(s.env.Ctx), text)
 	s.restart = true
-	return ui.Handled{}, s.Filtered(false)
+	said := "All operations are shown; nothing matched the filter."
+	if text != "" {
+		said = "The filter is now the nearest that matches: " + untrusted.Text(text).Line(200)
+	}
+	return ui.Notify{Level: ui.Info, Text: said}, s.Filtered(false)
 }

@@ -3,7 +3,6 @@ package operations
 import (
 	"testing"
 
-	"opdeck/internal/domain/index"
 	"opdeck/ui/uitest"
 )
 
@@ -20,7 +19,7 @@ func TestTheServiceIsAskedForWhatTheIndexLacks(t *testing.T) {
 		"complete":            {true, "customer:Ana", 0},
 		"no filter of theirs": {false, "status:PENDING", 0},
 	} {
-		f := &fake{n: 40, fresh: index.Freshness{Complete: c.complete}}
+		f := &fake{n: 40, filling: !c.complete}
 		d := open(t, f)
 		d.Send(uitest.Key("/"), uitest.Type(c.filter), uitest.Key("enter"))
 		if f.pages != c.pages {

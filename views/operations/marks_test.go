@@ -24,7 +24,7 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 		t.Errorf("meant are %d: %s", n, q)
 	}
 	d.keys("T")
-	d.Has("of 2 marked")
+	d.Has("2 marked operations")
 	d.keys("esc")
 	d.Has("2 marks cleared; U restores them.")
 	if q, n := d.list.meant(); n != 0 || !q.Empty() {
@@ -174,13 +174,13 @@ func TestNewRowsAtTheTopAreSeen(t *testing.T) {
 func TestMarkedExport(t *testing.T) {
 	f := &fake{n: 30}
 	asked := ""
-	f.export = func(s index.Sheet, _ string, _ bool, _ func(done, total int)) (int, error) {
+	f.export = func(s index.Sheet, _ string, _ func(done, total int)) (int, error) {
 		asked = s.Filter.String()
 		return 1, nil
 	}
 	d := open(t, f, admin)
 	d.keys(" ", "e")
-	d.Has("Export 1 marked", "1 marked operation to a file")
+	d.Has("Export 1 marked", "Writes 1 marked operation, ")
 	d.keys("enter")
 	if !strings.HasPrefix(asked, "id:") {
 		t.Errorf("exported %q", asked)

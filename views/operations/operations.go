@@ -46,10 +46,8 @@ type Index interface {
 	Consistent(ctx context.Context, fn func(Index) error) error
 }
 
-// Export writes a sheet to a file and reports its progress. It overwrites an existing file only if
-// replace is set; otherwise the error wraps os.ErrExist.
-type Export func(ctx context.Context, s index.Sheet, path string, replace bool,
-	progress func(done, total int)) (Exported, error)
+// Export writes a sheet to a new file and reports its progress. If the file exists, the error wraps os.ErrExist.
+type Export func(ctx context.Context, s index.Sheet, path string, progress func(done, total int)) (Exported, error)
 
 // Exported describes a written file; AsOf is a text about the age of its content.
 type Exported struct {
@@ -76,6 +74,7 @@ type Config struct {
 	Progress func() (line string, ok bool) // how far the background sync is; ok false: it rests
 	Columns  []field.Choice                // what is shown to somebody who has chosen nothing; nil: the usual ones
 	Export   Export
+	Folder   string // where Export writes a file name without a folder; "": not known
 	// Preview draws an operation as its own screen does; it reads nothing. Nil: no preview.
 	Preview func(op api.Operation, w int) []string
 
@@ -293,6 +292,9 @@ func (s *Screen) Empty() widget.Notice {
 		return widget.Notice{Text: "Reading operations from the service …"}
 	case !s.Loaded:
 		return s.NoRows(widget.Notice{}, "")
+	case s.Filter.Shown.Empty() && s.heading().unread():
+		return widget.Notice{Text: "The index is empty: nothing was read yet.",
+			Hint: reads + " the newest operations (one billing call)"}
 	case s.Filter.Shown.Empty():
 		return widget.Notice{Text: "No operations yet.", Hint: reads + " the newest from the service"}
 	case s.Filter.Instead != nil:

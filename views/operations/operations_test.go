@@ -150,7 +150,7 @@ func TestFilterWhileTyped(t *testing.T) {
 	d.keys("/")
 	d.Send(uitest.Type("status:PENDING"))
 	d.keys("enter")
-	d.Has("20 match", "status:PENDING")
+	d.Has("20 operations match", "status:PENDING")
 	d.keys("/")
 	d.Send(uitest.Type(" amount>=x"))
 	d.Has("is not an amount", "^")
@@ -161,7 +161,7 @@ func TestFilterWhileTyped(t *testing.T) {
 		t.Error("a wrong filter was asked for")
 	}
 	d.keys("esc")
-	d.Has("20 match")
+	d.Has("20 operations match")
 	d.keys("esc")
 	d.Has("40 operations")
 	d.keys("esc")
@@ -185,7 +185,7 @@ func TestStaleWindowIsDropped(t *testing.T) {
 	d.Send(uitest.Type("status:PENDING"))
 	d.keys("enter")
 	d.Send(old())
-	d.Has("20 match")
+	d.Has("20 operations match")
 }
 
 func TestMarksSurviveNewsAndSorting(t *testing.T) {
@@ -261,7 +261,7 @@ func TestViewsAreCounted(t *testing.T) {
 	d.keys("v")
 	d.Has("everything", "pending", "20 operations", "is not an amount")
 	d.keys("down", "enter")
-	d.Has("20 match", "status:PENDING")
+	d.Has("20 operations match", "status:PENDING")
 	d.keys("v", "down", "down", "enter")
 	d.Has("Correct it under [views]")
 	d.Send(d.clock.Wait(time.Second))
@@ -272,8 +272,8 @@ func TestViewsAreCounted(t *testing.T) {
 func TestExport(t *testing.T) {
 	f := &fake{n: 4}
 	there := map[string]bool{}
-	f.export = func(s index.Sheet, path string, replace bool, progress func(done, total int)) (int, error) {
-		if there[path] && !replace {
+	f.export = func(s index.Sheet, path string, progress func(done, total int)) (int, error) {
+		if there[path] {
 			return 0, &api.Error{Kind: api.Usage, Public: "A file with that name exists already.", Err: os.ErrExist}
 		}
 		there[path] = true
@@ -289,19 +289,12 @@ func TestExport(t *testing.T) {
 	d.keys("backspace", "enter")
 	d.Has("Exported 4 operations to /home/ana/operations.csv (1.2 kB), as of")
 	d.keys("e", "enter")
-	d.Has("A file with that name exists", "Overwrite it")
-	d.Send(d.clock.Wait(time.Second))
-	d.keys("n") // another name, the one before to change
-	d.Has("Export 4 operations", "operations.csv")
-	d.keys("home")
+	d.Has("operations.csv exists already. An export overwrites no file", "Export 4 operations")
+	d.keys("home") // the name is there to change
 	d.Send(uitest.Type("new-"))
 	d.keys("enter")
 	d.Has("Exported 4 operations to /home/ana/new-operations.csv")
-	d.keys("e", "enter")
-	d.Send(d.clock.Wait(time.Second))
-	d.keys("y")
-	d.Has("Exported 4 operations to /home/ana/operations.csv")
-	f.export = func(index.Sheet, string, bool, func(done, total int)) (int, error) {
+	f.export = func(index.Sheet, string, func(done, total int)) (int, error) {
 		return 1, &api.Error{Kind: api.Usage, Public: "The file cannot be created."}
 	}
 	d.keys("e", "enter")
@@ -375,7 +368,7 @@ func TestNothingMatches(t *testing.T) {
 		"off":      {index.Freshness{}, true, "No match among the operations read so far.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fake{n: 1, fresh: c.fresh}
+			f := &fake{n: 1, fresh: c.fresh, filling: !c.fresh.Complete}
 			d := openWith(t, f, Config{Views: views, Off: c.off}, admin)
 			d.keys("/").Send(uitest.Type("status:PENDING"))
 			d.Has(c.says)

@@ -10,11 +10,8 @@ import (
 
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -24,7 +21,7 @@ var pages = []index.By{index.ByCurrency, index.ByStatus, index.ByType, index.ByC
 	index.ByDay}
 
 // tabs are the pages' names.
-var tabs = []string{"totals", "by status", "by type", "by customer", "by counterparty", "by day"}
+var tabs = []string{"by currency", "by status", "by type", "by customer", "by counterparty", "by day"}
 
 const (
 	mostGroups = 500 // of a page, and within each group
@@ -222,7 +219,7 @@ func (s totalsPanel) openCell() (ui.Action, tea.Cmd) {
 // chooseWithin offers the second groupings.
 func (s totalsPanel) chooseWithin() ui.Action {
 	list := []index.By{""}
-	items := []ui.Choice{{Text: "nothing", Note: "one grouping only"}}
+	items := []ui.Choice{{Text: "do not split", Note: "one grouping only"}}
 	for _, b := range append(slices.Clone(pages[1:]), index.ByPayment) {
 		if b != pages[s.panel.page-1] {
 			list = append(list, b)
@@ -238,96 +235,23 @@ func (s totalsPanel) chooseWithin() ui.Action {
 	}}
 }
 
-// panelHeight is how many lines the totals take of h.
-func (s totalsPanel) panelHeight(h int) int {
-	if !s.panel.open() {
-		return 0
-	}
-	needs := 5
-	if s.panel.grid != nil {
-		needs += len(s.panel.grid.rows)
-	}
-	most := h * 3 / 5
-	if s.panel.focus && h < 20 {
-		most = h - 3
-	}
-	return max(min(max(needs, h/3), most), 0)
-}
-
-// panelLines draws the panel in h lines.
-func (s totalsPanel) panelLines(w, h int) []string {
-	p, th := &s.panel, s.env.Theme
-	if !p.open() || h < 2 {
-		return nil
-	}
-	var out []string
-	if h >= smallPanel {
-		out = append(out, th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))))
-	}
-	out = append(out, p.head(th, w))
-	switch {
-	case p.err != nil:
-		return draw.Lay(append(out, th.Bad.Render(th.Signs.Bad+" The totals could not be computed.")), w, h)
-	case !p.ready:
-		return draw.Lay(append(out, th.Dim.Render("Computing the totals …")), w, h)
-	case p.grid.all.Count == 0:
-		return draw.Lay(append(out, th.Dim.Render("No operations to total.")), w, h)
-	}
-	room := h - len(out)
-	if h >= smallPanel {
-		room--
-	}
-	if p.focus && room > 3 {
-		room--
-	}
-	p.table.Blur(!p.focus)
-	p.grid.lay(p.table, w, room, p.focus)
-	out[len(out)-1] = p.head(th, w) // it says how many currencies have no room
-	if h >= smallPanel {
-		out = append(out, chart(th, p.line, w))
-	}
-	out = append(out, p.table.Lines()...)
-	if len(out) < h {
-		out = append(out, th.Accent.Render(draw.Cut(p.grid.detail(p.table), w)))
-	}
-	return draw.Lay(out, w, h)
-}
-
-// head is the line of the pages; where there is little room only the open one.
-func (p *panel) head(th *theme.Theme, w int) string {
-	note := ""
-	if p.marked > 0 {
-		note += "  of " + format.Count(p.marked) + " marked"
-	}
-	if p.within != "" {
-		note += "  each split by " + string(p.within)
-	}
-	if p.grid != nil {
-		if n := p.grid.hidden(p.table); n > 0 {
-			note += "  " + format.Plural(n, "more currency", "more currencies") + " to the right"
-		}
-	}
-	line := widget.Tabs(th, tabs, p.page-1, w)
-	if draw.Width(line)+draw.Width(note) > w || w < 60 {
-		line = th.Title.Render(tabs[p.page-1])
-	}
-	return line + th.Dim.Render(draw.Cut(note, max(w-draw.Width(line), 0)))
-}
-
 // panelKeys are the keys that matter while the totals are open.
 func (s totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
 	k, p := s.env.Keys, &s.panel
 	next, pane := k.Operations.Totals, k.Global.Pane
 	next.SetHelp(next.Help().Key, p.next())
 	pane.Extra = false
-	leave := "close"
-	if len(p.before) > 0 {
-		leave = "previous filter"
+	leave := []keymap.Key{back("close")}
+	switch {
+	case len(p.before) > 0:
+		leave[0] = back("previous filter")
+	case p.page == len(pages): // the next page closes it, too
+		leave = nil
 	}
 	if !p.focus {
 		pane.SetHelp(pane.Help().Key, "into totals")
 		pane.Word, pane.Long = "pane", "move between totals and list; enter on a total filters the list"
-		return []keymap.Key{next, pane, k.Totals.Within, back(leave)}
+		return append([]keymap.Key{next, pane, k.Totals.Within}, leave...)
 	}
 	pane.SetHelp(pane.Help().Key, "to the list")
 	pane.Word, pane.Long = "pane", "back to the list"
@@ -335,7 +259,7 @@ func (s totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
 	open.SetHelp(open.Help().Key, "filter by it")
 	export.SetHelp(export.Help().Key, "export totals")
 	export.Extra = false
-	return []keymap.Key{open, pane, k.Totals.Left, k.Totals.Right, export, next, k.Totals.Within, back(leave)}
+	return append([]keymap.Key{open, pane, k.Totals.Left, k.Totals.Right, export, next, k.Totals.Within}, leave...)
 }
 
 // panelSections say the open page.
@@ -352,7 +276,7 @@ func (s totalsPanel) panelSections() []ui.Section {
 	if p.err != nil {
 		lines = append(lines, "The totals could not be computed.")
 	} else {
-		lines = append(lines, chartSaid(p.line)...)
+		lines = append(append(lines, s.summed()+"."), chartSaid(p.line)...)
 		for _, r := range p.grid.rows {
 			lines = append(lines, p.grid.sentence(r))
 		}

@@ -47,7 +47,7 @@ func TestACellFilters(t *testing.T) {
 	d := open(t, f)
 	d.Send(uitest.Size(120, 40))
 	d.typed("amount>=5 OR amount<2").keys("enter", "T", "T", "tab", "down", "right", "right")
-	d.Has("[USD]", "0.50 USD in 1 operation: PENDING")
+	d.Has("[USD paid]", "0.50 USD in 1 operation: PENDING")
 	d.keys("enter")
 	if got, want := d.list.Filter.Shown.String(), "(amount>=5 OR amount<2) status:PENDING currency:USD"; got != want {
 		t.Errorf("filtered by %q, want %q", got, want)
@@ -79,7 +79,7 @@ func TestASecondGrouping(t *testing.T) {
 		t.Errorf("asked by %v", asked)
 	}
 	said := strings.Join(d.list.Content().Sections[0].Lines, "\n")
-	for _, want := range []string{"From 2026-01-01 to 2026-02-09", "all: 9 operations, 123,456,789,012,345.67 EUR, 0.50 USD", "PENDING, WITHDRAW: 5 operations", "(none): 4 operations"} {
+	for _, want := range []string{"From 2026-01-01 to 2026-02-09", "all statuses: 9 operations, 123,456,789,012,345.67 EUR, 0.50 USD", "PENDING, WITHDRAW: 5 operations", "(none): 4 operations"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said in\n%s", want, said)
 		}
@@ -93,7 +93,7 @@ func TestASecondGrouping(t *testing.T) {
 func TestTotalsAreExported(t *testing.T) {
 	f := &fake{n: 4, totals: twoByTwo}
 	var got index.Sheet
-	f.export = func(s index.Sheet, _ string, _ bool, _ func(done, total int)) (int, error) { got = s; return 4, nil }
+	f.export = func(s index.Sheet, _ string, _ func(done, total int)) (int, error) { got = s; return 4, nil }
 	d := open(t, f, admin)
 	d.keys("T", "T", "tab", "e")
 	d.Has("Export the totals by status", "totals.csv")
@@ -111,7 +111,7 @@ func TestTotalsAtEverySize(t *testing.T) {
 	d.keys("T", "T", "tab", "right", "right")
 	shelltest.Sizes(d.Run)
 	d.Send(uitest.Size(40, 12))
-	d.Has("by status", "PENDING", "[USD]")
+	d.Has("by status", "PENDING", "[USD paid]")
 }
 
 // TestNamesOfGroupsKeepRoom: currencies give way before the name of a group is cut short.

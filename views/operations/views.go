@@ -101,7 +101,7 @@ func (s savedViews) chooseView(views []View, counts []string) ui.Action {
 		case v.Own:
 			from = "yours"
 		case v.Stock:
-			from = "stock"
+			from = "built-in"
 		}
 		add(ui.Choice{Text: v.shown(), Note: counts[i] + "  " + untrusted.Text(v.Filter).Line(200) + "  " + from},
 			func() (ui.Action, tea.Cmd) { return s.useView(v) })

@@ -69,7 +69,7 @@ var sentences = map[api.RemedyKind]words{
 	api.SmallerFile: {command: "The service accepts PDF up to 10 MB, JPEG, PNG and " +
 		"Word up to 5 MB, text up to 1 MB."},
 
-	api.AskRole:       {command: "Roles that do: {names}."},
+	api.AskRole:       {command: "Roles that may: {names}."},
 	api.AskOperator:   {command: "Only the service's support can change what the account may do."},
 	api.LiftLock:      {command: "The compliance team sets locks. Ask them to remove this one."},
 	api.ReportRequest: {command: "Send the request id to the service's support."},

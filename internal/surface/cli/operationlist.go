@@ -387,7 +387,7 @@ func operationExportCommand(r *root) *cobra.Command {
 				done.Rows, done.Fresh, err = a.Mirror().ExportTo(ctx, w, sheet, r.progress())
 				err = errors.Join(err, w.Close())
 			} else {
-				done, err = a.Mirror().Export(ctx, sheet, args[0], false, r.progress())
+				done, err = a.Mirror().Export(ctx, sheet, args[0], r.progress())
 				written = " written to " + args[0]
 			}
 			if err != nil {

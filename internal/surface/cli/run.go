@@ -418,6 +418,6 @@ func (r *root) do(fn func(ctx context.Context, a *app.App, args []string) error)
 func sayNextSteps(r *root, state string) {
 	r.say("That was the built-in service; nothing left this machine. Its data stays in %s.\n"+
 		"  opdeck config init   connects a real service\n"+
-		"  opdeck --help        every act as a command\n"+
+		"  opdeck --help        everything as a command\n"+
 		"  opdeck doctor        checks each step in between", state)
 }

@@ -137,7 +137,7 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	case row != nil && known && !row.Offered(role):
 		return path, &api.Error{Kind: api.Refused, Rule: api.RuleRole,
 			Public: "Your role (" + string(role) + ") does not allow opdeck " + path + " over SSH.",
-			Hint:   "Roles that do: " + act.RoleNames(row.Roles) + "."}
+			Hint:   "Roles that may: " + act.RoleNames(row.Roles) + "."}
 	case parse != nil:
 		return path, usage("%s", parse)
 	}

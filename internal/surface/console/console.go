@@ -112,7 +112,7 @@ type SwitchContext struct{ Name string }
 func (s *SwitchContext) Error() string { return "the console must be opened on context " + s.Name }
 
 // otherContexts are the contexts that the person can switch to: over SSH none, since a server serves one.
-func otherContexts(a *app.App, who api.Actor) []string {
+func otherContexts(a *app.App, who api.Actor) []ui.About {
 	if who.Via == "ssh" {
 		return nil
 	}
@@ -120,7 +120,26 @@ func otherContexts(a *app.App, who api.Actor) []string {
 	if len(names) > 0 && !slices.Contains(names, "sandbox") {
 		names = append(names, "sandbox")
 	}
-	return slices.DeleteFunc(names, func(n string) bool { return n == a.Context.Name })
+	var out []ui.About
+	for _, name := range names {
+		c, known := a.Config.Contexts[name]
+		c.Sandbox = c.Sandbox || !known // the built-in one
+		if name != a.Context.Name {
+			out = append(out, ui.About{Context: name, Environment: environment(c), ReadOnly: c.ReadOnly, Role: string(c.Role)})
+		}
+	}
+	return out
+}
+
+// environment is the ground of a context.
+func environment(c config.Context) ui.Environment {
+	switch {
+	case c.Sandbox:
+		return ui.Sandbox
+	case c.Kind == config.Production:
+		return ui.Production
+	}
+	return ui.Test
 }
 
 // shellOptions are the options of a person's console: its screens, the role's keys and masking, and the news.
@@ -244,14 +263,7 @@ func (c *copier) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func about(a *app.App, who api.Actor) ui.About {
-	ground := ui.Test
-	switch {
-	case a.Context.Sandbox:
-		ground = ui.Sandbox
-	case a.Context.Kind == config.Production:
-		ground = ui.Production
-	}
-	return ui.About{Context: a.Context.Name, Environment: ground, ReadOnly: a.ReadOnly, Person: who.Name,
+	return ui.About{Context: a.Context.Name, Environment: environment(a.Context), ReadOnly: a.ReadOnly, Person: who.Name,
 		Role: string(who.Role), Remote: remote(who),
 		SecondPerson: a.Context.Approval == "second_person", Proxy: a.Proxy}
 }

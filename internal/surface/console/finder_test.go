@@ -213,8 +213,10 @@ func TestTheNamesOfACustomer(t *testing.T) {
 // TestContextsInside: the other contexts of the config are offered, over SSH none.
 func TestContextsInside(t *testing.T) {
 	a := &app.App{Context: config.Context{Name: "stage"}}
-	a.Config.Contexts = map[string]config.Context{"stage": {}, "prod": {}}
-	if got := otherContexts(a, api.Actor{Via: "console"}); !slices.Equal(got, []string{"prod", "sandbox"}) {
+	a.Config.Contexts = map[string]config.Context{"stage": {}, "prod": {Kind: config.Production, ReadOnly: true}}
+	want := []ui.About{{Context: "prod", Environment: ui.Production, ReadOnly: true},
+		{Context: "sandbox", Environment: ui.Sandbox}}
+	if got := otherContexts(a, api.Actor{Via: "console"}); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 	if got := otherContexts(a, api.Actor{Via: "ssh"}); got != nil {

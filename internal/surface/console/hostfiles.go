@@ -53,13 +53,13 @@ func (h hostFiles) SaveDocument(ctx context.Context, cuid, id, path string, over
 	return app.SaveDocument(ctx, h.app.Client, cuid, id, path, over)
 }
 
-// Export writes a sheet of operations to a file.
-func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string, replace bool,
+// Export writes a sheet of operations to a new file.
+func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string,
 	progress func(done, total int)) (operations.Exported, error) {
 	if err := refuseFiles(ctx, "export"); err != nil {
 		return operations.Exported{}, err
 	}
-	e, err := h.app.Mirror().Export(ctx, s, path, replace, progress)
+	e, err := h.app.Mirror().Export(ctx, s, path, progress)
 	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh),
 		Lacks: e.Lacks}, err
 }

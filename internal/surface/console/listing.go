@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -67,7 +68,7 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 // listConfig is the configuration of the list of operations.
 func (d *backend) listConfig(env *ui.Env) operations.Config {
 	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress,
-		Preview: operation.Preview(env, d.known()), Export: d.files.Export,
+		Preview: operation.Preview(env, d.known()), Export: d.files.Export, Folder: workingFolder(),
 		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews,
 		KeepView: d.KeepView}
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
@@ -81,6 +82,15 @@ func (d *backend) listConfig(env *ui.Env) operations.Config {
 		}
 	}
 	return c
+}
+
+// workingFolder is where a file name without a folder is written; "" if it is not known.
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 // chosenColumns parses columns of the config, which was checked when it was read.

@@ -73,8 +73,7 @@ var tasks = []task{
 			return is && shown.Op != nil
 		}},
 	{name: "Filter the list",
-		how: "1 goes to Operations. /, then type status:PENDING and enter; the rows " +
-			"follow while you type, and esc clears the filter again.",
+		how: "Press 1, then /. Type status:PENDING, press enter. esc clears the filter.",
 		done: func(_ *tourSights, s ui.Sight) bool {
 			list, is := s.Screen.(*operations.Screen)
 			return is && !list.Editing() && !list.Filter.Applied.Empty() && list.Table.SelectedID() != ""
@@ -94,7 +93,7 @@ var tasks = []task{
 			customer, is := s.Screen.(*compliance.Screen)
 			return seen.shared && is && customer.Shared()
 		}},
-	{name: "Who killed my session?",
+	{name: "Who ended my session?",
 		how: ":tour has the button: it logs in as another client, which revokes our tokens. 1 and r make a call that " +
 			"fails; 6 shows who did it.",
 		button: "log in to this account as another client", press: (*tour).foreignLogin,

@@ -53,7 +53,7 @@ func TestEveryRoleTriesEveryCommand(t *testing.T) {
 					out, errs, code = p.run(role, in, command)
 				}
 				refused := code == 5 && strings.Contains(errs, "Your role ("+string(role)+") may not "+string(r.Need)) &&
-					strings.Contains(errs, "Roles that do: "+api.WhoMay(r.Need)+".")
+					strings.Contains(errs, "Roles that may: "+api.WhoMay(r.Need)+".")
 				if !refused && code != 0 && !strings.Contains(errs, "The service refused this") {
 					t.Errorf("%s, %s as %s: exit %d: %s", r.Name, way, role, code, errs)
 				}

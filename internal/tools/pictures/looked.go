@@ -23,7 +23,7 @@ var looked = []scene{
 	{name: "within", title: "The second grouping of totals", where: "Operations", word: "one grouping only",
 		steps: then(toTotals(), step{".", "╭─ Split each group by"})},
 	{name: "focus", title: "The cursor in the totals", where: "Operations", word: "enter filter by it",
-		steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "USD in"})},
+		steps: then(toTotals(), step{tab, "enter filter by it"}, step{down, "2 of 8"})},
 	{name: "nothing", title: "A filter that nothing matches", where: "Operations", word: "shows all operations",
 		steps: []step{list, {"/", "esc cancel"}, {"customer:nobody" + enter, "shows all operations"}}},
 	{name: "mistake", title: "A mistake in a filter", where: "Operations", word: "Did you mean",
