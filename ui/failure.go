@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Failure explains an act that was refused, that failed, or whose outcome is not known:
+// Failure explains an act that was refused, that failed, or whose outcome is unknown:
 // the sentence, the remedy, and the request's id. An act that waits for a second person
 // did not fail: Failure then says where the colleague finds it.
 func Failure(what string, err error) Explain {
@@ -20,7 +20,7 @@ func Failure(what string, err error) Explain {
 	case e.Rule == api.RuleApproval:
 		title = what + " needs a second person"
 	case e.Kind == api.UnknownOutcome:
-		title = what + ": outcome unknown"
+		title = what + ": unknown outcome"
 	case e.Kind == api.Refused, e.Kind == api.NotFound:
 		title = what + " refused"
 	}
@@ -31,7 +31,7 @@ func Failure(what string, err error) Explain {
 	k := keymap.New()
 	if e.Kind == api.UnknownOutcome {
 		lines = append(lines, "A notice appears when the outcome is known; "+k.Global.Audit.Help().Key+
-			" lists unsettled writes.")
+			" lists writes with an unknown outcome.")
 	}
 	if e.Kind == api.RateLimited {
 		lines = append(lines, k.Global.Limits.Help().Key+" shows when the next call is possible; try again then.")

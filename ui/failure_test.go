@@ -9,9 +9,9 @@ import (
 )
 
 func TestFailureSaysWhatIsKnown(t *testing.T) {
-	for kind, title := range map[api.Kind]string{api.UnknownOutcome: "Removing: outcome unknown", api.Refused: "Removing refused", api.Internal: "Removing failed"} {
+	for kind, title := range map[api.Kind]string{api.UnknownOutcome: "Removing: unknown outcome", api.Refused: "Removing refused", api.Internal: "Removing failed"} {
 		e := ui.Failure("Removing", &api.Error{Kind: kind, Public: "A sentence.", Hint: "A hint.", RequestID: "r-1\x1b[2J"})
-		lines := strings.TrimSuffix(strings.Join(e.Lines, " "), " A notice appears when the outcome is known; 8 lists unsettled writes.")
+		lines := strings.TrimSuffix(strings.Join(e.Lines, " "), " A notice appears when the outcome is known; 8 lists writes with an unknown outcome.")
 		if e.Title != title || lines != "A sentence. A hint." || len(e.Facts) != 1 || strings.Contains(e.Facts[0].Value, "\x1b") {
 			t.Errorf("%v: %+v", kind, e)
 		}

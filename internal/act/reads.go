@@ -184,10 +184,10 @@ var (
 	AuditRestored = declare(&reads, Act{Name: "audit.restored", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
 		Short: "Record that a backup was restored on purpose: the trail is older than its checkpoints",
 		Words: Question{Title: "Restored backup", Verb: "Record", Ask: "Record that a backup was restored on purpose?",
-			Risk: "The records that are missing stay missing. From then on, the verification names this restore.",
+			Risk: "The records that are missing stay missing. From then on, each check of the audit trail names this restore.",
 			Done: "Recorded.", Declined: "Not recorded.",
-			Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. The " +
-				"verification accepts the missing records and names the restore."},
+			Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. A " +
+				"check of the trail accepts the missing records and names the restore."},
 		Without: onlyCommand(ofHost)})
 	AuditUnsettled = declare(&reads, Act{Name: "audit.unsettled", Need: api.MayAudit, Event: "-",
 		Short: "Writes with an unknown outcome", Place: "audit"})

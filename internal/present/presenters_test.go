@@ -27,7 +27,7 @@ var presenters = map[string]any{
 	"AskedFinalize":   AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
 	"AskedReplay": AskedReplay, "AskedResume": AskedResume, "AskedSession": AskedSession, "Attached": Attached,
 	"Attempt": Attempt, "AttemptAnswer": AttemptAnswer, "AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
-	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditListed": AuditListed, "AuditObject": AuditObject,
+	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditHashes": AuditHashes, "AuditListed": AuditListed, "AuditObject": AuditObject,
 	"AuditOutcome": AuditOutcome, "AuditText": func(s string) string { return AuditText(s, 300) }, "Begun": Begun,
 	"BorrowerColumns": BorrowerColumns, "Budget.Line": Budget.Line, "BudgetColumns": BudgetColumns,
 	"BudgetNotes": BudgetNotes, "BudgetSums": BudgetSums, "Counterparty": Counterparty, "Customer": Customer,

@@ -87,7 +87,7 @@ func TestAuditAndEvents(t *testing.T) {
 	p.say("yes", "Done.")
 	p.say("menu")
 	p.say("8", "document.remove")
-	p.say("everything", "records of all kinds")
+	p.say("all records", "records of all kinds")
 	p.say("filter id:"+string(op.OPID), "event document.remove", "outcome done", "outcome intent")
 	p.say("1", "hash: ")
 	p.say("back")
