@@ -45,6 +45,7 @@ type Field[T any] struct {
 	Column    Column // in a list; Min 0: not available
 
 	Text  func(T) untrusted.Text
+	Says  func(T) untrusted.Text // Text as people read it; nil: as it is
 	Money func(T) api.Money
 	Time  func(T) api.Time
 	Count func(T) int

@@ -192,7 +192,7 @@ func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 	value := shown(o, f, r)
 	switch {
 	case f.Status:
-		return o.status(value)
+		return o.statusAs(f.Text(r), value)
 	case f.Locked != nil && f.Locked(r) > 0:
 		return Cell{Text: o.sign(SignLocked) + value.Line(20), Tone: Warn}
 	case f.Sensitive && f.Kind != field.Party:
@@ -204,6 +204,9 @@ func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 // shown is a field's text as it may be shown now.
 func shown[T any](o Options, f field.Field[T], r T) untrusted.Text {
 	value := f.Text(r)
+	if f.Says != nil {
+		value = f.Says(r)
+	}
 	if f.Sensitive && f.Kind != field.Party {
 		return mask.NumberIf(value, o.Masked)
 	}
