@@ -91,6 +91,7 @@ type Column struct {
 	Dim          bool   // secondary; a Count, Flag or ID always is
 	Age          bool   // for a Time: as an age
 	NoZero       bool   // for a Count: 0 is shown empty
+	Decimal      bool   // for a Text: a number, aligned by its decimal point
 }
 
 // Catalogue lists the fields of one kind of record.

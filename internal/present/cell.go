@@ -122,7 +122,7 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 	}
 	out.ID, out.Signed = out.ID || f.Kind == field.ID, out.Signed || f.Status
 	switch {
-	case f.Kind == field.Money:
+	case f.Kind == field.Money, f.Column.Decimal:
 		out.Align = Decimal
 	case f.Kind == field.Count && f.Locked == nil:
 		out.Align = Right

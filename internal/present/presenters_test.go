@@ -68,7 +68,7 @@ var presenters = map[string]any{
 	"RequestTitle": RequestTitle, "Sentence.Line": func(o Options, v verdict.Verdict) string { return VerdictLine(o, v).Line(o) }, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
 	"SessionPair": SessionPair, "SessionState": SessionState, "SessionEarlier": SessionEarlier, "SetAside": SetAside,
-	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
+	"PaymentLimit": PaymentLimit, "Commission": Commission, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
 	"Texts":     func(r audit.Record) []Fact { return Texts("label", r.Name) },
 	"Trust":     Trust,
 	"Unsettled": Unsettled, "UnsettledColumns": UnsettledColumns, "UnsettledListed": UnsettledListed,

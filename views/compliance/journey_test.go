@@ -337,7 +337,7 @@ func TestTheRecordShows(t *testing.T) {
 	f.customer = c
 	r, _ := open(t, f, func(o *ui.Options) { o.Mask = false })
 	r.Send(uitest.Size(100, 60))
-	r.Says("Tallinn Tools", "ana@example.com", "+37255512345", "vip", "P1", "2026-01-02", "riskLevel", "low", `{"a":1}`)
+	r.Says("Tallinn Tools", "ana@example.com", "+37255512345", "vip", "P1", "2026-01-02", "risk level", "low", `{"a":1}`)
 	masked, _ := open(t, f, func(o *ui.Options) { o.Mask = true })
 	masked.Send(uitest.Size(100, 60))
 	masked.Says("a••••@example.com", "••••45", "Tallinn Tools")
