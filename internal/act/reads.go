@@ -34,8 +34,8 @@ var (
 		Args:  args("OPID"), Short: "An operation with its parent and its child operations",
 		Place: "operation", Key: Key{Press: "H", Hint: "tree", Help: "the parent and the child operations"}})
 	OperationHistory = declare(&reads, Act{Name: "operation.history", Reveals: true, Need: api.MayRead, Args: args("OPID"),
-		Short: "Timeline of an operation: reads and events, with what changed",
-		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "timeline: reads and events, with what changed"}})
+		Short: "History of an operation: its states, webhooks and notes, with their changes",
+		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "history: states, webhooks and notes, with their changes"}})
 	OperationTotals = declare(&reads, Act{Name: "operation.totals", Reveals: true, Need: api.MayRead,
 		Short: "Exact totals of operations by group and currency",
 		Place: "operations",

@@ -54,7 +54,13 @@ var presenters = map[string]any{
 		return mark.Cell(o)
 	}, "MeaningColumns": MeaningColumns, "MeaningOf": MeaningOf,
 	"Members": func(o Options, t api.Tariff) []Member { return Members(o, []api.Tariff{t}) }, "Moment.By": Moment.By,
-	"Moment.FieldName": Moment.FieldName, "Moment.Look": Moment.Look,
+	"Moment.FieldName": Moment.FieldName, "Moment.Item": func(m Moment) (out []string) {
+		for _, c := range m.Changes {
+			_, says := m.Item(m.Changes, c)
+			out = append(out, says)
+		}
+		return out
+	}, "Moment.Look": Moment.Look,
 	"Moment.Summary": func(o Options, m Moment) string { return m.Summary(o, 4) },
 	"MomentColumns":  func() []Column[Moment] { return MomentColumns(4) }, "NoOutcome": NoOutcome,
 	"Operation": Operation, "NoteBy": NoteBy, "Compare": Compare, "NoteOn": NoteOn, "NoteFound": NoteFound, "Moment.IsState": Moment.IsState, "ShareRisk": ShareRisk, "NoteListed": NoteListed, "NoteText": NoteText, "OperationFacts": OperationFacts,
