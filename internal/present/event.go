@@ -192,7 +192,7 @@ func (p eventObject) operation() []Fact {
 		label string
 		s     hook.Side
 	}{{"source", o.Source}, {"destination", o.Destination}} {
-		out = append(out, dashed(side.label+" account", string(side.s.Account), side.label+" beneficiary",
+		out = append(out, dashed(side.label+" account", string(side.s.Account), side.label+" counterparty",
 			string(side.s.Beneficiar))...)
 	}
 	for _, a := range []struct {
