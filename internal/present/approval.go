@@ -162,8 +162,8 @@ func person(who approval.Person) []Fact {
 	if login == who.Name {
 		login = ""
 	}
-	return append(out, Texts("login", login, "key", who.Key, "certificate", who.Serial, "identified by", who.Claim(), "surface",
-		who.Via, "host", who.From)...)
+	return append(out, Texts("login", login, "key", who.Key, "certificate", who.Serial, "identified by", who.Claim(),
+		"surface", who.Via, "host", who.From)...)
 }
 
 // binds lists who may approve a request, and whom the rule cannot exclude.

@@ -88,7 +88,7 @@ func TestAuditAndEvents(t *testing.T) {
 	p.say("menu")
 	p.say("8", "document.remove")
 	p.say("all records", "records of all kinds")
-	p.say("filter id:"+string(op.OPID), "event document.remove", "outcome done", "outcome intent")
+	p.say("filter id:"+string(op.OPID), "event document.remove", "outcome done", "outcome to be sent")
 	p.say("1", "hash: ")
 	p.say("back")
 	p.say("filter event:console.*", "person ana, event console.open")
