@@ -10,7 +10,7 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Counterparty is a payee of a customer. It has no status of its own: each of its accounts has one.
+// Counterparty is a person or company that a customer pays. It has no status of its own: each of its accounts has one.
 type Counterparty struct {
 	ID          untrusted.Text       `json:"counterpartyId" also:"suid id"`
 	Description untrusted.Text       `json:"description"`

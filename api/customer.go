@@ -55,8 +55,9 @@ type Detail struct {
 	Path  string // of a member without a Go field, unabridged: Label may be cut
 	Label string // safe to draw
 	Value untrusted.Text
-	At    Time // for a moment; Value holds its text
-	Odd   bool // the value has an unexpected type
+	At    Time  // for a moment; Value holds its text
+	Money Money // for an amount; Value holds its text
+	Odd   bool  // the value has an unexpected type
 }
 
 // Details returns all non-empty fields except name, kind and status: those with a Go field first, then the others by
@@ -78,10 +79,15 @@ func Details(unknown []Field) []Detail {
 	var out []Detail
 	for _, f := range unknown {
 		value, ok := ParseJSON(f.Value).Scalar()
-		if amount := amountIn(f.Value); amount != "" {
-			value = amount
+		amount, is := amountIn(f.Value)
+		if is {
+			value = amount.String()
 		} else if !ok {
 			value = string(f.Value)
+		}
+		var at Time
+		if strings.Contains(value, "T") && strings.Contains(value, "-") {
+			at = timeOf(Number(value))
 		}
 		if string(f.Value) == "null" { // JSON null, not the text "null"
 			value = "–"
@@ -93,21 +99,22 @@ func Details(unknown []Field) []Detail {
 		if f.Earlier {
 			label += ", sent earlier"
 		}
-		out = append(out, Detail{Path: f.Path, Label: label, Value: untrusted.Text(value), Odd: f.Odd})
+		out = append(out, Detail{Path: f.Path, Label: label, Value: untrusted.Text(value), At: at,
+			Money: amount, Odd: f.Odd})
 	}
 	return out
 }
 
-// amountIn formats an object that is only an amount, as "EUR 12.5"; "" for anything else.
-func amountIn(raw json.RawMessage) string {
+// amountIn reads an object that is only an amount; false for anything else.
+func amountIn(raw json.RawMessage) (Money, bool) {
 	var b Balance
 	if !ObjectOf(raw).Exists() || ReadRecord(raw, &b) != nil || b.Default != nil || len(Unknown(raw, b)) > 0 {
-		return ""
+		return Money{}, false
 	}
-	if _, err := b.Value().Decimal(); err != nil {
-		return ""
+	if _, err := b.Value().Decimal(); err != nil || b.Value().String() == "" {
+		return Money{}, false
 	}
-	return b.Value().String()
+	return b.Value(), true
 }
 
 // nonEmpty returns the details that have a value.

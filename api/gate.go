@@ -142,7 +142,7 @@ type Follower interface {
 	Claimed(ctx context.Context, p Probe, id string) (bool, error)
 }
 
-// Doubt is a write that may have been sent and whose outcome is not known.
+// Doubt is a write that may have been sent and whose outcome is unknown.
 type Doubt struct {
 	Kind  ActKind
 	Ref   string // of the intent in the audit trail
@@ -282,7 +282,7 @@ func InDoubt(act Act, d Doubt) *Error {
 		what, when = "The opposite ("+d.What+")", "This can be sent"
 	}
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
-		Public: fmt.Sprintf("%s was sent by %s at %s, and its outcome is not known yet (%s). %s when it is known, "+
+		Public: fmt.Sprintf("%s was sent by %s at %s, and its outcome is still unknown (%s). %s when it is known, "+
 			"or after %s.", what, cmp.Or(d.Who, "Another person"), d.Sent.UTC().Format(clock), d.Ref, when,
 			d.Until.UTC().Format(clock))}
 }

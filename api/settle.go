@@ -70,14 +70,14 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 func unsettled(w Write, a Answer, sent, looked time.Time, err error, lost *Error) *Error {
 	const clock = "15:04:05 UTC"
 	e := &Error{Op: w.Request.Op, Kind: UnknownOutcome, Status: a.Status, RequestID: a.RequestID, Err: err,
-		Public: "Sent at " + sent.UTC().Format(clock) + ". The outcome is not known yet."}
+		Public: "Sent at " + sent.UTC().Format(clock) + ". The outcome is still unknown."}
 	switch {
 	case !looked.IsZero():
 		e.Public = "Sent at " + sent.UTC().Format(clock) + ", not visible at " + looked.UTC().Format(clock) +
-			". The outcome is not known yet."
+			". The outcome is still unknown."
 	case w.Look != nil:
 		e.Public = "Sent at " + sent.UTC().Format(clock) +
-			". It could not be checked since, so the outcome is not known yet."
+			". It could not be checked since, so the outcome is still unknown."
 	}
 	e.Public += " " + strings.TrimRight(lost.Public, ".") + "."
 	e.Remedy = w.Rule.Remedy()

@@ -10,7 +10,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Failure explains an act that was refused, that failed, or whose outcome is not known:
+// Failure explains an act that was refused, that failed, or whose outcome is unknown:
 // the sentence, the remedy, and the request's id. An act that waits for a second person
 // did not fail: Failure then says where the colleague finds it.
 func Failure(what string, err error) Explain {
@@ -20,7 +20,7 @@ func Failure(what string, err error) Explain {
 	case e.Rule == api.RuleApproval:
 		title = what + " needs a second person"
 	case e.Kind == api.UnknownOutcome:
-		title = what + ": outcome unknown"
+		title = what + ": unknown outcome"
 	case e.Kind == api.Refused, e.Kind == api.NotFound:
 		title = what + " refused"
 	}
@@ -42,7 +42,7 @@ func whereNext(e *api.Error) func(k *keymap.Map, way func(keymap.Key) string) st
 	switch {
 	case e.Kind == api.UnknownOutcome:
 		return func(k *keymap.Map, way func(keymap.Key) string) string {
-			return "A notice appears when the outcome is known; " + way(k.Global.Audit) + " lists unsettled writes."
+			return "A notice appears when the outcome is known; " + way(k.Global.Audit) + " lists writes with an unknown outcome."
 		}
 	case e.Kind == api.RateLimited:
 		return func(k *keymap.Map, way func(keymap.Key) string) string {

@@ -21,7 +21,7 @@ func TestFailureNamesTheBoundKeys(t *testing.T) {
 		p, ok := m.(actionMsg)
 		return p.a, nil, ok
 	}
-	for rule, want := range map[api.Rule]string{api.RuleApproval: "with 8, then &.", "": "8 lists unsettled writes"} {
+	for rule, want := range map[api.Rule]string{api.RuleApproval: "with 8, then &.", "": "8 lists writes with an unknown outcome"} {
 		e := &api.Error{Kind: api.Refused, Rule: rule, Public: "A sentence."}
 		if rule == "" {
 			e.Kind = api.UnknownOutcome
@@ -32,7 +32,7 @@ func TestFailureNamesTheBoundKeys(t *testing.T) {
 }
 
 func TestFailureSaysWhatIsKnown(t *testing.T) {
-	for kind, title := range map[api.Kind]string{api.UnknownOutcome: "Removing: outcome unknown", api.Refused: "Removing refused", api.Internal: "Removing failed"} {
+	for kind, title := range map[api.Kind]string{api.UnknownOutcome: "Removing: unknown outcome", api.Refused: "Removing refused", api.Internal: "Removing failed"} {
 		e := ui.Failure("Removing", &api.Error{Kind: kind, Public: "A sentence.", Hint: "A hint.", RequestID: "r-1\x1b[2J"})
 		lines := strings.Join(e.Lines, " ")
 		if e.Title != title || lines != "A sentence. A hint." || len(e.Facts) != 1 || strings.Contains(e.Facts[0].Value, "\x1b") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"opdeck/ui/draw"
 	"opdeck/ui/widget"
 )
 
@@ -97,6 +98,12 @@ func (p *Page) draw(c Content) (out []string, line int) {
 func (p *Page) sections(list []Section, w int) (out []string, line int) {
 	th := p.env.Theme
 	line = -1
+	label := 0 // the values of all sections are in one column
+	for _, s := range list {
+		for _, f := range s.Facts {
+			label = max(label, draw.Width(f.Label))
+		}
+	}
 	var facts []widget.Pair
 	add := func(lines []string, at int) {
 		if at >= 0 {
@@ -109,7 +116,7 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 		for i := range list {
 			list[i].Long = true
 		}
-		add(widget.PairsAt(th, list, w, p.Link().ID))
+		add(widget.PairsAt(th, list, w, label, p.Link().ID))
 	}
 	flush := func() {
 		if len(facts) > 0 {

@@ -117,7 +117,7 @@ func TestTheOppositeInDoubt(t *testing.T) {
 		Sent: sent, Until: sent.Add(15 * time.Minute)}
 	e := api.AsError(writes[api.ActAttachDocument](api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c))
 	const want = "The opposite (Removing a.pdf, operation op-1) was sent by bo at 12:00:05 UTC, and its outcome " +
-		"is not known yet (ref-1). This can be sent when it is known, or after 12:15:05 UTC."
+		"is still unknown (ref-1). This can be sent when it is known, or after 12:15:05 UTC."
 	if e == nil || e.Rule != api.RuleDoubt || !e.Unsent || e.Public != want {
 		t.Errorf("%+v", e)
 	}

@@ -34,8 +34,8 @@ var (
 		Args:  args("OPID"), Short: "An operation with its parent and its child operations",
 		Place: "operation", Key: Key{Press: "H", Hint: "tree", Help: "the parent and the child operations"}})
 	OperationHistory = declare(&reads, Act{Name: "operation.history", Reveals: true, Need: api.MayRead, Args: args("OPID"),
-		Short: "Timeline of an operation: reads and events, with what changed",
-		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "timeline: reads and events, with what changed"}})
+		Short: "History of an operation: its states, webhooks and notes, with their changes",
+		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "history: states, webhooks and notes, with their changes"}})
 	OperationTotals = declare(&reads, Act{Name: "operation.totals", Reveals: true, Need: api.MayRead,
 		Short: "Exact totals of operations by group and currency",
 		Place: "operations",
@@ -184,10 +184,10 @@ var (
 	AuditRestored = declare(&reads, Act{Name: "audit.restored", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
 		Short: "Record that a backup was restored on purpose: the trail is older than its checkpoints",
 		Words: Question{Title: "Restored backup", Verb: "Record", Ask: "Record that a backup was restored on purpose?",
-			Risk: "The records that are missing stay missing. From then on, the verification names this restore.",
+			Risk: "The records that are missing stay missing. From then on, each check of the audit trail names this restore.",
 			Done: "Recorded.", Declined: "Not recorded.",
-			Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. The " +
-				"verification accepts the missing records and names the restore."},
+			Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. A " +
+				"check of the trail accepts the missing records and names the restore."},
 		Without: onlyCommand(ofHost)})
 	AuditUnsettled = declare(&reads, Act{Name: "audit.unsettled", Need: api.MayAudit, Event: "-",
 		Short: "Writes with an unknown outcome", Place: "audit"})

@@ -229,7 +229,7 @@ var unproven = []struct {
 	{"no answer", otherAnswer{way: "drop"}, nil},
 }
 
-// notReported is what is never said of a write whose outcome is not known.
+// notReported is what is never said of a write whose outcome is unknown.
 var notReported = []string{"nothing was changed", "was not done", "Try again", "try again in a moment", "Removed.", "Attached.", "Finalized.", "Applied."}
 
 // TestOutcomes: done and not done are reported with proof only, and nothing is sent twice. Every write × every answer

@@ -69,7 +69,7 @@ func (w *otherWorld) endedBy(t *testing.T, write aWrite, n int, sig syscall.Sign
 	case code == 0 && (done == wasDone || !write.readable):
 		t.Errorf("exit 0 without proof")
 	case code != 0 && code != 7 && sig != syscall.SIGKILL:
-		t.Errorf("exit %d of a write whose outcome is not known", code)
+		t.Errorf("exit %d of a write whose outcome is unknown", code)
 	}
 	var open []struct{ What, Item, ID, State string }
 	listed := w.run("audit", "unsettled", "-o", "json")

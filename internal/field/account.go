@@ -9,7 +9,7 @@ import (
 var Accounts = New(
 	Field[api.Account]{Name: "name", JSON: "name", Kind: Text, Sortable: true, About: "a part of the name",
 		Example: "name:main",
-		Column:  Column{Min: 14, Flex: 2}, Text: func(a api.Account) untrusted.Text { return a.Name }},
+		Column:  Column{Min: 12, Max: 30, Flex: 1}, Text: func(a api.Account) untrusted.Text { return a.Name }},
 	Field[api.Account]{Name: "status", JSON: "status", Kind: Code, Status: true, Sortable: true,
 		About: "the service's status word", Example: "status:ACCEPT",
 		Column: Column{Min: 12}, Text: func(a api.Account) untrusted.Text { return a.Status }},
@@ -21,7 +21,7 @@ var Accounts = New(
 		Column: Column{Min: 14, HidePriority: 2}, Money: func(a api.Account) api.Money { return a.Hold.Value() }},
 	Field[api.Account]{Name: "customer", JSON: "customer.name", Kind: Text, Sortable: true,
 		About: "a part of its customer's name", Example: "customer:acme",
-		Column: Column{Min: 12, Flex: 2, HidePriority: 1},
+		Column: Column{Min: 12, Flex: 1, HidePriority: 1},
 		Text:   func(a api.Account) untrusted.Text { return a.Customer.Name }},
 	Field[api.Account]{Name: "cuid", JSON: "customer.id", Kind: ID, About: "its customer's identifier, or its beginning",
 		Example: "cuid:DqCsgSE",

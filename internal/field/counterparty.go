@@ -1,6 +1,7 @@
 package field
 
 import (
+	"strconv"
 	"strings"
 
 	"opdeck/api"
@@ -14,7 +15,7 @@ var Counterparties = New(
 		Column:  Column{Min: 16, Flex: 3}, Text: api.Counterparty.Name},
 	Field[api.Counterparty]{Name: "status", JSON: "accounts.status", Kind: Code, Status: true, Sortable: true,
 		About:  "the status words of its accounts",
-		Column: Column{Min: 19, Max: 30, Flex: 1}, Text: statusesOf},
+		Column: Column{Min: 19, Max: 30, Flex: 1}, Text: statusesOf, Says: countedStatuses},
 	Field[api.Counterparty]{Name: "accounts", JSON: "accounts", Kind: Count, Sortable: true,
 		About: "how many accounts it has", Example: "accounts>1",
 		Column:   Column{Min: 8, HidePriority: 3},
@@ -42,10 +43,26 @@ var Counterparties = New(
 		Text:   func(p api.Counterparty) untrusted.Text { return p.ID }},
 )
 
+// statusesOf are the status words of the accounts, each once.
 func statusesOf(p api.Counterparty) untrusted.Text {
 	var out []string
 	for _, s := range p.Statuses() {
 		out = append(out, string(s))
 	}
 	return untrusted.Text(strings.Join(out, " "))
+}
+
+// countedStatuses is how many accounts have which status: "1 REJECT, 2 ACCEPT".
+func countedStatuses(p api.Counterparty) untrusted.Text {
+	var out []string
+	for _, s := range p.Statuses() {
+		n := 0
+		for _, a := range p.Accounts {
+			if a.Status == s {
+				n++
+			}
+		}
+		out = append(out, strconv.Itoa(n)+" "+string(s))
+	}
+	return untrusted.Text(strings.Join(out, ", "))
 }

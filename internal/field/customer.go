@@ -113,6 +113,16 @@ func lockedOne(locked bool) int {
 	return 0
 }
 
+// IsTime reports whether a path in an operation's record, including its documents, holds a time.
+func IsTime(path string) bool {
+	f, rest, ok := Operations.at(path)
+	if _, member, in := cutItem(path); in {
+		d, after, found := Documents.at(member)
+		return found && after == "" && d.Kind == Time
+	}
+	return ok && rest == "" && f.Kind == Time
+}
+
 // PathLabel is the name of a path in an operation's record, including its documents: "documents[g-1].locked" for
 // "documents[g-1].isLock".
 func PathLabel(path string) string {

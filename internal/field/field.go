@@ -47,6 +47,7 @@ type Field[T any] struct {
 	Nothing untrusted.Text // the service's word for a value that there is none of; people read "–"
 
 	Text  func(T) untrusted.Text
+	Says  func(T) untrusted.Text // Text as people read it; nil: as it is
 	Money func(T) api.Money
 	Time  func(T) api.Time
 	Count func(T) int
@@ -92,6 +93,7 @@ type Column struct {
 	Dim          bool   // secondary; a Count, Flag or ID always is
 	Age          bool   // for a Time: as an age
 	NoZero       bool   // for a Count: 0 is shown empty
+	Decimal      bool   // for a Text: a number, aligned by its decimal point
 }
 
 // Catalogue lists the fields of one kind of record.

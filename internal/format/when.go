@@ -25,6 +25,14 @@ func Second(t time.Time, zone *time.Location) string { return stamp(t, zone, "20
 // Clock formats the time of day in zone to the second.
 func Clock(t time.Time, zone *time.Location) string { return stamp(t, zone, "15:04:05") }
 
+// ClockOrDay is the time of day to the minute of a t on the day of now in zone, and month and day of another.
+func ClockOrDay(t, now time.Time, zone *time.Location) string {
+	if stamp(t, zone, time.DateOnly) == stamp(now, zone, time.DateOnly) {
+		return stamp(t, zone, "15:04")
+	}
+	return stamp(t, zone, "01-02")
+}
+
 func stamp(t time.Time, zone *time.Location, layout string) string {
 	if t.IsZero() {
 		return "–"

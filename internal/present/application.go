@@ -55,12 +55,12 @@ func leaf(o Options, label string, raw json.RawMessage) Fact {
 	shown := mask.Detail(api.Detail{Label: label, Value: untrusted.Text(u.Line(300))}, o.Masked)
 	switch {
 	case u == "":
-		return Fact{Label: label, Value: "–", Tone: Dim, Long: true}
+		return Fact{Name: label, Label: memberLabel(label), Value: "–", Tone: Dim, Long: true}
 	case u.Flags().Suspicious():
 		odd := mask.Detail(api.Detail{Label: label, Value: untrusted.Text(format.Suspicious(u))}, o.Masked)
-		return Fact{Label: label, Value: odd.Line(1200), Tone: Warn, Long: true}
+		return Fact{Name: label, Label: memberLabel(label), Value: odd.Line(1200), Tone: Warn, Long: true}
 	}
-	return Fact{Label: label, Value: shown.Line(300), Long: true}
+	return Fact{Name: label, Label: memberLabel(label), Value: shown.Line(300), Long: true}
 }
 
 // JourneyProblems say which records of a verification could not be read.

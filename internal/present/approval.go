@@ -243,9 +243,9 @@ func lowered(s string) string {
 func outcome(v api.Verdict) string {
 	switch v {
 	case "", api.Unclear:
-		return "not known yet"
+		return "unknown"
 	case api.NotSeen:
-		return "not seen in time"
+		return "unknown: no read showed it in time"
 	}
 	return safe(string(v), 20)
 }
@@ -257,8 +257,8 @@ func person(who approval.Person) []Fact {
 	if login == who.Name {
 		login = ""
 	}
-	return append(out, Texts("login", login, "key", who.Key, "certificate", who.Serial, "known as", who.Claim(), "via",
-		who.Via, "from", who.From)...)
+	return append(out, Texts("login", login, "key", who.Key, "certificate", who.Serial, "identified by", who.Claim(),
+		"surface", who.Via, "host", who.From)...)
 }
 
 // binds lists who may approve a request, and whom the rule cannot exclude.

@@ -1,11 +1,13 @@
 package present
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"opdeck/api/session"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -20,15 +22,27 @@ type Mark struct {
 // Cell is the mark as a cell.
 func (m Mark) Cell(o Options) Cell { return Cell{Text: o.sign(m.Sign) + m.Word, Tone: m.Tone} }
 
-// NoOutcome is the mark of an act of which no outcome is known.
-var NoOutcome = Mark{Look{SignUnknown, Bad}, "no outcome"}
+// NoOutcome is the mark of a write whose outcome no record states.
+var NoOutcome = Mark{Look{SignUnknown, Bad}, "unknown"}
 
 // outcomes are the marks of the outcomes that a record can have.
 var outcomes = map[audit.Result]Mark{audit.ResultOK: {Look{SignGood, Good}, "done"},
 	audit.ResultDenied: {Look{SignBad, Bad}, "refused"}, audit.ResultFailed: {Look{SignBad, Bad}, "failed"},
-	audit.ResultUnknown: {Look{SignUnknown, Warn}, "unknown"}, audit.ResultNotSeen: {Look{SignUnknown, Warn}, "not seen"}}
+	audit.ResultUnknown: {Look{SignUnknown, Warn}, "unknown"}, audit.ResultNotSeen: {Look{SignUnknown, Warn}, "unknown"}}
 
-// AuditOutcome is the outcome of what a record is about.
+// phases are the phases of a record in words.
+var phases = map[audit.Phase]string{audit.PhaseIntent: "before sending", audit.PhaseOutcome: "outcome",
+	audit.PhaseNote: "other"}
+
+// auditPhase is the phase of a record for people.
+func auditPhase(e audit.Entry) string {
+	if e.Event == audit.EventRead {
+		return "read"
+	}
+	return cmp.Or(phases[e.Phase], string(e.Phase))
+}
+
+// AuditOutcome is the outcome of what a record is about; one without a write has none.
 func AuditOutcome(e audit.Entry) Mark {
 	mark, known := outcomes[e.Outcome]
 	switch {
@@ -37,11 +51,11 @@ func AuditOutcome(e audit.Entry) Mark {
 	case known:
 		return mark
 	case e.Phase == audit.PhaseIntent:
-		return Mark{Look{SignWait, Info}, "intent"}
+		return Mark{Look{SignWait, Info}, "to be sent"}
 	case e.Event == audit.EventDenied:
 		return Mark{Look{SignBad, Warn}, "denied"}
 	}
-	return Mark{Look{SignInfo, Dim}, "note"}
+	return Mark{Look{NoSign, Dim}, "–"}
 }
 
 // AuditText is a text of a record without its quoting, as a safe line.
@@ -79,14 +93,36 @@ func AuditOdd(e audit.Entry) bool {
 }
 
 // The columns of a list of records, with times to the minute and to the second.
-var auditColumns, auditColumnsSeconds = auditColumnsTo(false), auditColumnsTo(true)
+var auditColumns, auditColumnsSeconds, auditColumnsNarrow = auditColumnsTo(false), auditColumnsTo(true), auditNarrow()
 
-// AuditColumns are the fixed columns of a list of records. seconds shows times to the second.
-func AuditColumns(seconds bool) []Column[audit.Entry] {
-	if seconds {
+// The widths of a window, in cells, from which on a list of records has whole times, and times to the second.
+const (
+	auditWhole   = 58
+	auditSeconds = 100
+)
+
+// AuditColumns are the columns of a list of records in w cells: those that tell records apart are in each window.
+func AuditColumns(w int) []Column[audit.Entry] {
+	switch {
+	case w >= auditSeconds:
 		return auditColumnsSeconds
+	case w >= auditWhole:
+		return auditColumns
 	}
-	return auditColumns
+	return auditColumnsNarrow
+}
+
+// auditNarrow are the columns of a narrow window: the time of day, or the day of an earlier record, and the sign of
+// the outcome.
+func auditNarrow() []Column[audit.Entry] {
+	out := Named(auditColumnsTo(false), "at", "person", "event", "outcome")
+	out[0] = column("at", field.Column{Title: "time", Min: 5}, func(o Options, e audit.Entry) Cell {
+		return Cell{Text: format.ClockOrDay(e.At, o.Now, o.Zone), Tone: Dim}
+	})
+	out[1].Column = field.Column{Title: "person", Min: 5, Max: 8}
+	out[2].Column = field.Column{Title: "event", Min: 15, Max: 28, Flex: 1, CutMiddle: true}
+	out[3].Column = field.Column{Title: "outcome", Min: 1, Max: 12, Flex: 1, Signed: true}
+	return out
 }
 
 // AuditListed are the columns of a list of records in commands.
@@ -158,30 +194,42 @@ func AuditArchived(o Options, last audit.Segment, here bool) string {
 		", are in the archive" + where + ": opdeck audit export prints them."
 }
 
-// AuditEntry is a whole record of the audit trail. Texts are shown without quoting.
+// AuditEntry is a record of the audit trail, all but AuditHashes. Texts are shown without quoting.
 func AuditEntry(o Options, e audit.Entry) []Section {
+	item, name := "item id", "name"
+	if strings.HasPrefix(e.Event, "document.") {
+		item, name = "document id", "file name"
+	}
 	act := Section{Title: "Record", Facts: append([]Fact{{Label: "when", Value: format.Time(e.At, o.Zone)}},
-		recorded("summary", e.Summary, "reason", e.Reason, "phase", string(e.Phase), "object", e.Object, "id", e.ID,
-			"item", e.Item, "name", e.Name)...)}
+		recorded("summary", e.Summary, "reason", e.Reason, "phase", auditPhase(e), "object", e.Object, "id", e.ID,
+			item, e.Item, name, e.Name)...)}
 	out := []Section{act}
-	for _, s := range []Section{auditResult(e), auditPerson(e), auditRequest(e)} {
+	for _, s := range []Section{auditResult(e), auditPerson(o, e), auditRequest(e)} {
 		if len(s.Facts) > 0 {
 			out = append(out, s)
 		}
 	}
-	chain := append([]Fact{{Label: "record", Value: format.Count(int(e.Seq))}}, recorded("uid", e.UID, "intent", e.Ref,
-		"log", e.Chain)...)
+	return out
+}
+
+// AuditHashes are the hashes of a record and its place in the trail.
+func AuditHashes(e audit.Entry) []Section {
+	chain := append([]Fact{{Label: "record", Value: format.Count(int(e.Seq))}}, recorded("record id", e.UID,
+		"record before sending", e.Ref, "trail id", e.Chain, "event code", e.Code)...)
 	chain = append(append(chain, digest("hash", e.Hash, "none"), digest("previous hash", e.Prev, "none")),
 		recorded("process", e.Boot, "build", e.Build)...)
-	return append(out, Section{Title: "Before and after", Facts: []Fact{digest("content before", e.Before, "not recorded"),
-		digest("content after", e.After, "not recorded"), digest("write", e.Act, "no write")}},
-		Section{Title: "Chain", Facts: chain})
+	return []Section{{Title: "Hashes", Facts: []Fact{digest("content before", e.Before, "not recorded"),
+		digest("content after", e.After, "not recorded"), digest("request", e.Act, "no request")}},
+		{Title: "Chain", Facts: chain}}
 }
 
 func auditResult(e audit.Entry) Section {
 	facts := recorded("outcome", string(e.Outcome))
 	if mark, known := outcomes[e.Outcome]; known {
 		facts[0].Value = mark.Word
+	}
+	if e.Outcome == audit.ResultNotSeen {
+		facts[0].Value += ": no read showed it in time"
 	}
 	if e.Status > 0 {
 		facts = append(facts, Fact{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
@@ -201,15 +249,23 @@ func auditResult(e audit.Entry) Section {
 	return Section{Title: "Outcome", Facts: facts}
 }
 
-func auditPerson(e audit.Entry) Section {
+// account is the login of a context, masked unless the person revealed values.
+func account(o Options, name string) string {
+	if name == "" || !o.Masked {
+		return name
+	}
+	return session.MaskAccount(string(audit.Unquote(name)))
+}
+
+func auditPerson(o Options, e audit.Entry) Section {
 	login := e.Actor.Login
 	if login == e.Actor.Name {
 		login = ""
 	}
 	return Section{Title: "Person", Facts: under("person", recorded("name", e.Actor.Name, "role", e.Actor.Role, "login",
 		login, "key",
-		e.Actor.Key, "certificate", e.Actor.Serial, "known as", e.Actor.Claim, "via", e.Via, "from", e.From,
-		"session", e.Sid, "context", e.Context.Name, "service", e.Context.BaseURL, "account", e.Context.Account))}
+		e.Actor.Key, "certificate", e.Actor.Serial, "identified by", e.Actor.Claim, "surface", e.Via, "host", e.From,
+		"session", e.Sid, "context", e.Context.Name, "service", e.Context.BaseURL, "account", account(o, e.Context.Account)))}
 }
 
 func auditRequest(e audit.Entry) Section {
@@ -251,13 +307,16 @@ func (s Sentence) Line(o Options) string { return o.sign(s.Sign) + s.Text }
 type Finding struct {
 	Title string
 	None  string // shown if there are no lines
-	Lines []Sentence
-	Note  string // shown below the lines on a screen
+	// Unsure says that None is all that this part can say, not that nothing is wrong.
+	Unsure bool
+	Lines  []Sentence
+	Note   string // shown below the lines on a screen
 }
 
 // Verified is the result of a verification of the trail: the verdict, what was checked, and what is wrong.
 func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, found []Finding) {
 	verdict = Sentence{Look{SignGood, Good}, safe(r.Summary(), 600)}
+	unproven := r.Covered == 0 && r.Records > 0 && !r.Evidence // no checkpoint proves any record
 	switch {
 	case len(r.Problems) == 0 && len(r.Unknown) > 0:
 		verdict.Look = Look{SignWarn, Warn}
@@ -266,17 +325,21 @@ func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, fou
 	case r.Covered < r.Last:
 		verdict.Look = Look{SignWarn, Warn}
 	}
-	points := "none: opdeck could not notice if records were removed from the end"
+	points := "none"
 	if r.Checkpoints > 0 {
 		points = format.Count(r.Checkpoints) + ", valid up to record " + format.Count(int(r.Covered))
 	}
 	checked = Section{Title: "What was checked", Facts: []Fact{{Label: "records", Value: format.Count(int(r.Records))},
-		{Label: "from", Value: format.Count(int(r.First)) + ", " + format.Time(r.From, o.Zone)},
-		{Label: "until", Value: format.Count(int(r.Last)) + ", " + format.Time(r.Until, o.Zone)},
-		{Label: "checkpoints", Value: points}, {Label: "log", Value: safe(r.Chain, 600), Tone: Dim},
+		{Label: "first record", Value: format.Count(int(r.First)) + ", " + format.Time(r.From, o.Zone)},
+		{Label: "last record", Value: format.Count(int(r.Last)) + ", " + format.Time(r.Until, o.Zone)},
+		{Label: "checkpoints", Value: points}, {Label: "trail id", Value: safe(r.Chain, 600), Tone: Dim, Long: true},
 		{Label: "last hash", Value: safe(r.Head, 600), Tone: Dim, Long: true}}}
-	found = []Finding{{Title: "Problems", None: "none", Lines: problems(r)},
-		{Title: "Writes without an outcome", None: "none", Lines: openActs(o, r),
+	none := "none"
+	if unproven {
+		none = "none found in the records that are stored"
+	}
+	found = []Finding{{Title: "Problems", None: none, Unsure: unproven, Lines: problems(r)},
+		{Title: "Writes with an unknown outcome", None: "none", Lines: openActs(o, r),
 			Note: "Writes in progress are counted too. Those that stay open are listed at the top of the trail, with what to " +
 				"do."},
 		{Title: "Clock changes", None: "none: the clock never went back", Lines: clockSteps(r)}}

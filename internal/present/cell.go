@@ -125,7 +125,7 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 		out.Exact = func(r T) string { return f.Text(r).Line(200) }
 	}
 	switch {
-	case f.Kind == field.Money:
+	case f.Kind == field.Money, f.Column.Decimal:
 		out.Align = Decimal
 	case f.Kind == field.Count && f.Locked == nil:
 		out.Align = Right
@@ -197,7 +197,7 @@ func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 	case f.Nothing != "" && value == f.Nothing:
 		return Cell{Text: "–", Tone: Dim}
 	case f.Status:
-		return o.status(value)
+		return o.statusAs(f.Text(r), value)
 	case f.Locked != nil && f.Locked(r) > 0:
 		return Cell{Text: o.sign(SignLocked) + value.Line(20), Tone: Warn}
 	case f.Sensitive && f.Kind != field.Party:
@@ -209,6 +209,9 @@ func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 // shown is a field's text as it may be shown now.
 func shown[T any](o Options, f field.Field[T], r T) untrusted.Text {
 	value := f.Text(r)
+	if f.Says != nil {
+		value = f.Says(r)
+	}
 	if f.Sensitive && f.Kind != field.Party {
 		return mask.NumberIf(value, o.Masked)
 	}

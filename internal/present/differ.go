@@ -2,6 +2,7 @@ package present
 
 import (
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/apd/v3"
 
@@ -74,6 +75,10 @@ func Value(o Options, c index.Change, v untrusted.Text, max int) string {
 		return "–"
 	case c.Money:
 		return amount(string(v))
+	case o.Zone != nil && field.IsTime(c.Path):
+		if at, err := time.Parse(time.RFC3339Nano, string(v)); err == nil {
+			return format.Time(at, o.Zone)
+		}
 	}
 	return Held(o, c, v).Line(max)
 }

@@ -1,8 +1,13 @@
 package present
 
 import (
+	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -137,16 +142,20 @@ func (o Options) Details(list []api.Detail) []Fact {
 	out := make([]Fact, len(list))
 	for i, d := range list {
 		value := mask.Detail(d, o.Masked)
-		f := Fact{Label: d.Label, Value: value.Line(2000), Long: true, Copy: string(value)}
-		switch {
-		case !d.At.IsZero() && o.Zone != nil:
-			f.Value = format.Minute(d.At.Time, o.Zone)
+		f := Fact{Name: d.Label, Label: memberLabel(d.Label), Value: value.Line(2000), Long: true, Copy: string(value)}
+		switch whole := value == d.Value; {
+		case whole && !d.At.IsZero() && o.Zone != nil:
+			f.Value = format.Time(d.At.Time, o.Zone)
+		case whole && !d.Money.Empty():
+			f.Value = format.Money(d.Money)
 		case d.Odd && o.Sign != nil:
 			f.Value, f.Tone = f.Value+"  "+o.Sign(SignWarn)+" cannot be read", Warn
 		case d.Odd:
 			f.Value, f.Tone = f.Value+" (cannot be read)", Warn
 		case value.Flags().Suspicious():
 			f.Value, f.Tone = format.Suspicious(value), Warn
+		default:
+			f.Value = listed(value).Line(2000)
 		}
 		out[i] = f
 	}
@@ -157,4 +166,54 @@ func (o Options) Details(list []api.Detail) []Fact {
 func (o Options) More(unknown []api.Field, limit int) (facts []Fact, left int) {
 	n := min(len(unknown), limit)
 	return o.Details(api.Details(unknown[:n])), len(unknown) - n
+}
+
+// listed is a JSON list of texts as a text; others are unchanged.
+func listed(value untrusted.Text) untrusted.Text {
+	var list []string
+	if !strings.HasPrefix(string(value), "[") || json.Unmarshal([]byte(value), &list) != nil || len(list) == 0 {
+		return value
+	}
+	return untrusted.Text(strings.Join(list, ", "))
+}
+
+// memberLabels are members that a label says better than their own words.
+var memberLabels = map[string]string{"operationLimit": "limit per operation"}
+
+// listItem is the place of an item in a path.
+var listItem = regexp.MustCompile(`\[[0-9]{1,6}\]\.?`)
+
+// memberLabel is the label of a member without a Go field: its words in lower case, "daily limit" for dailyLimit,
+// "created" for createdAt.
+func memberLabel(path string) string {
+	if label, known := memberLabels[path]; known {
+		return label
+	}
+	var b strings.Builder
+	var last rune
+	for i, r := range path {
+		next, _ := utf8.DecodeRuneInString(path[i+utf8.RuneLen(r):])
+		switch {
+		case !unicode.IsUpper(r):
+			b.WriteRune(r)
+		case unicode.IsLower(last) || unicode.IsDigit(last):
+			b.WriteByte(' ')
+			fallthrough
+		default:
+			if unicode.IsLower(next) {
+				r = unicode.ToLower(r)
+			}
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	out := listItem.ReplaceAllStringFunc(b.String(), func(at string) string {
+		n, _ := strconv.Atoi(strings.Trim(at, "[].")) // from 0, of few digits
+		return " " + strconv.Itoa(n+1) + " "
+	})
+	out = strings.TrimSpace(strings.ReplaceAll(out, ".", " "))
+	if short, timed := strings.CutSuffix(out, " at"); timed && short != "" {
+		return short
+	}
+	return out
 }

@@ -8,11 +8,11 @@ import (
 // steps are how far a replacement came, in words.
 var steps = map[replace.Step]string{
 	replace.Planned:    "nothing was sent yet",
-	replace.Removing:   "the removal was sent, its outcome is not known",
+	replace.Removing:   "the removal was sent, its outcome is unknown",
 	replace.Removed:    "the old document is removed, the new one is not uploaded",
-	replace.Uploading:  "the old document is removed, the outcome of the upload is not known",
+	replace.Uploading:  "the old document is removed, the outcome of the upload is unknown",
 	replace.Uploaded:   "the old document is removed, the new one is uploaded but not attached",
-	replace.Attaching:  "the attachment was sent, its outcome is not known",
+	replace.Attaching:  "the attachment was sent, its outcome is unknown",
 	replace.Abandoning: "it is being abandoned: the old document is restored",
 }
 

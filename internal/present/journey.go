@@ -29,9 +29,9 @@ func Begun(o Options, r journey.Record) Cell {
 func standing(r journey.Record, now time.Time) string {
 	switch {
 	case r.Unclear:
-		return "share unknown"
+		return "share: unknown outcome"
 	case r.FinalizeUnclear:
-		return "finalize unknown"
+		return "finalize: unknown outcome"
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
 		return "link open"
 	case !r.LinkAt.IsZero():

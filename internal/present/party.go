@@ -135,10 +135,15 @@ func Counterparty(o Options, p api.Counterparty) []Section {
 	return append(out, others(o, field.Counterparties, out, p.Unknown())...)
 }
 
-// Tariff is a whole payment limit or commission.
-func Tariff(o Options, t api.Tariff) []Section {
+// PaymentLimit is a whole payment limit.
+func PaymentLimit(o Options, t api.Tariff) []Section { return tariff(o, "Payment limit", t) }
+
+// Commission is a whole commission.
+func Commission(o Options, t api.Tariff) []Section { return tariff(o, "Commission", t) }
+
+func tariff(o Options, title string, t api.Tariff) []Section {
 	own := held(o, field.Tariffs, t, slices.Concat(tariffOwn, rest(field.Tariffs, tariffOwn, tariffOthers))...)
-	out := []Section{{Title: "Rule", Facts: own}}
+	out := []Section{{Title: title, Facts: own}}
 	return append(out, others(o, field.Tariffs, out, t.Unknown())...)
 }
 

@@ -27,7 +27,7 @@ var presenters = map[string]any{
 	"AskedFinalize":   AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
 	"AskedReplay": AskedReplay, "AskedResume": AskedResume, "AskedSession": AskedSession, "Attached": Attached,
 	"Attempt": Attempt, "AttemptAnswer": AttemptAnswer, "AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
-	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditListed": AuditListed, "AuditObject": AuditObject,
+	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditHashes": AuditHashes, "AuditListed": AuditListed, "AuditObject": AuditObject,
 	"AuditOutcome": AuditOutcome, "AuditText": func(s string) string { return AuditText(s, 300) }, "Begun": Begun,
 	"BorrowerColumns": BorrowerColumns, "Budget.Line": Budget.Line, "BudgetColumns": BudgetColumns,
 	"BudgetNotes": BudgetNotes, "BudgetSums": BudgetSums, "Counterparty": Counterparty, "Customer": Customer,
@@ -54,7 +54,13 @@ var presenters = map[string]any{
 		return mark.Cell(o)
 	}, "MeaningColumns": MeaningColumns, "MeaningOf": MeaningOf,
 	"Members": func(o Options, t api.Tariff) []Member { return Members(o, []api.Tariff{t}) }, "Moment.By": Moment.By,
-	"Moment.FieldName": Moment.FieldName, "Moment.Look": Moment.Look,
+	"Moment.FieldName": Moment.FieldName, "Moment.Item": func(m Moment) (out []string) {
+		for _, c := range m.Changes {
+			_, says := m.Item(m.Changes, c)
+			out = append(out, says)
+		}
+		return out
+	}, "Moment.Look": Moment.Look,
 	"Moment.Summary": func(o Options, m Moment) string { return m.Summary(o, 4) },
 	"MomentColumns":  func() []Column[Moment] { return MomentColumns(4) }, "NoOutcome": NoOutcome,
 	"Operation": Operation, "NoteBy": NoteBy, "Compare": Compare, "NoteOn": NoteOn, "NoteFound": NoteFound, "Moment.IsState": Moment.IsState, "ShareRisk": ShareRisk, "NoteListed": NoteListed, "NoteText": NoteText, "OperationFacts": OperationFacts,
@@ -71,7 +77,7 @@ var presenters = map[string]any{
 		title, lines := SessionProblem(o, s, v)
 		return append(lines, title)
 	}, "SetAside": SetAside,
-	"Tariff": Tariff, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
+	"PaymentLimit": PaymentLimit, "Commission": Commission, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
 	"Texts":     func(r audit.Record) []Fact { return Texts("label", r.Name) },
 	"Trust":     Trust,
 	"Unsettled": Unsettled, "UnsettledColumns": UnsettledColumns, "UnsettledListed": UnsettledListed,

@@ -75,12 +75,15 @@ func statusOfAll(words untrusted.Text) Look {
 }
 
 // status is a cell with a status word.
-func (o Options) status(words untrusted.Text) Cell {
+func (o Options) status(word untrusted.Text) Cell { return o.statusAs(word, word) }
+
+// statusAs is a cell that says what the status words are, with the look of the most severe.
+func (o Options) statusAs(words, says untrusted.Text) Cell {
 	if strings.TrimSpace(string(words)) == "" {
 		return Cell{Text: "–", Tone: Dim}
 	}
 	look := statusOfAll(words)
-	return Cell{Text: o.sign(look.Sign) + words.Line(60), Tone: look.Tone}
+	return Cell{Text: o.sign(look.Sign) + says.Line(60), Tone: look.Tone}
 }
 
 // Status is a status word with its meaning, as a fact of a record.

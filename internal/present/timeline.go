@@ -127,23 +127,60 @@ func moments(states []index.State) []Moment {
 // MomentColumns are the columns of a timeline; as many as full changes of a moment are shown with their values.
 func MomentColumns(full int) []Column[Moment] {
 	return []Column[Moment]{
-		timeColumn("at", field.Column{Title: "when", Min: 16, HidePriority: 1}, exactMillis,
-			func(m Moment) time.Time { return m.At }),
+		momentColumn(),
 		rightColumn("ago", field.Column{Min: 7, HidePriority: 4}, func(o Options, m Moment) Cell {
 			age, next := format.Age(m.At, o.Now)
 			return Cell{Text: age, Tone: Dim, Until: next}
 		}),
 		textColumn("what", field.Column{}, func(m Moment) string { return safe(string(m.Kind), 20) }),
-		column("from", field.Column{Min: 7, HidePriority: 3}, func(_ Options, m Moment) Cell {
+		column("from", field.Column{Title: "source", Min: 7, HidePriority: 3}, func(_ Options, m Moment) Cell {
 			return Cell{Text: safe(m.From, 40), Tone: Dim}
 		}),
 		exactly(column("status", field.Column{Min: 10, Max: 16, HidePriority: 2}, func(o Options, m Moment) Cell {
 			return m.Look(o)
 		}), func(m Moment) string { return m.Status.Line(60) }),
-		column("changes", field.Column{Title: "what changed", Min: 14, Flex: 1}, func(o Options, m Moment) Cell {
+		column("changes", field.Column{Min: 10, Flex: 1}, func(o Options, m Moment) Cell {
 			return Cell{Text: m.Summary(o, full)}
 		}),
 	}
+}
+
+// momentColumn is when a moment was seen, to the second: several may be in a minute.
+func momentColumn() Column[Moment] {
+	out := timeColumn("at", field.Column{Title: "when", Min: 19, HidePriority: 1}, exactMillis,
+		func(m Moment) time.Time { return m.At })
+	out.Cell = func(o Options, m Moment) Cell { return Cell{Text: format.Second(m.At, o.Zone), Tone: Dim} }
+	return out
+}
+
+// Item is the list entry that a change is part of and that was added or removed as a whole, and what became of it;
+// both are "" for another change. all are the changes of the moment.
+func (m Moment) Item(all []index.Change, c index.Change) (item, says string) {
+	item, word := entry(all, c)
+	if word != "added" && word != "removed" {
+		return "", ""
+	}
+	says = m.itemName(item) + " " + word + m.by(item)
+	guid, is := documentOf(item)
+	if !is {
+		return item, says
+	}
+	for _, of := range []*Moment{&m, m.Before} {
+		if of == nil {
+			continue
+		}
+		if d, ok := of.State.Op.Document(guid); ok {
+			about := []string{"id " + d.GUID.Line(64)}
+			if d.Size > 0 {
+				about = append([]string{format.Size(d.Size)}, about...)
+			}
+			if d.DocType != "" {
+				about = append([]string{d.DocType.Line(40)}, about...)
+			}
+			return item, "Document " + says + " (" + strings.Join(about, ", ") + ")"
+		}
+	}
+	return item, says
 }
 
 // Look is the status of the moment as a cell; a webhook's code is not a status word.

@@ -22,7 +22,7 @@ func UnsettledState(r followup.Row) followup.State {
 	return followup.Unknown
 }
 
-// UnsettledColumns are the columns of the writes whose outcome is not known.
+// UnsettledColumns are the columns of the writes whose outcome is unknown.
 var UnsettledColumns = []Column[followup.Row]{
 	column("sent", field.Column{}, func(o Options, r followup.Row) Cell {
 		return Cell{Text: o.clockOrSecond(r.Sent), Tone: Dim}
@@ -47,24 +47,24 @@ var UnsettledColumns = []Column[followup.Row]{
 	textColumn("ref", field.Column{}, func(r followup.Row) string { return safe(r.Ref, 120) }),
 }
 
-// UnsettledListed are the columns of the writes whose outcome is not known as commands print them.
+// UnsettledListed are the columns of the writes whose outcome is unknown as commands print them.
 var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "who", "sent", "last check", "next check",
 	"checks", "state", "ref")
 
 // UnsettledShort are the columns of the writes with an unknown outcome beside other tables.
 var UnsettledShort = Named(UnsettledColumns, "sent", "write")
 
-// Unsettled says of a write that its outcome is not known, and what is done about it.
+// Unsettled says of a write that its outcome is unknown, and what is done about it.
 func Unsettled(o Options, r followup.Row) string {
 	what, sent := safe(r.What(), 90), o.clock(r.Sent)
 	if from := r.FromBackup(); from != "" && r.State != followup.NotSeen {
 		return what + ": sent at " + sent + "; " + from +
-			", and its outcome is not known here. opdeck checks again by itself."
+			", and its outcome is unknown here. opdeck checks again by itself."
 	}
 	if r.State == followup.NotSeen {
-		return what + ": sent at " + sent + ", no result seen in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
+		return what + ": sent at " + sent + ", unknown outcome: no read showed it in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
 	}
-	return what + ": sent at " + sent + "; it is not known yet whether it was done. opdeck checks again by itself."
+	return what + ": sent at " + sent + "; unknown outcome. opdeck checks again by itself."
 }
 
 // clockOrSecond is the time of day on screens; commands print the day too. "–" is none.

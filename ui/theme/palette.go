@@ -54,6 +54,7 @@ type Palette struct {
 
 	Text                                     Color // text without a meaning of its own; empty: the terminal's
 	Dim, Accent, Good, Warn, Bad, Info, Rule Color
+	BadGround                                Color // of errors; empty: the terminal's
 	Select                                   Pair  // the row under the cursor
 	SelectDim                                Color // secondary text on it
 	Production, Test, Sandbox, ReadOnly      Pair  // badges
@@ -111,10 +112,11 @@ var brightPalette = Palette{
 	Accent:     Color{"#00ffff", "51", "14"},
 	Good:       Color{"#5fff5f", "83", "10"},
 	Warn:       Color{"#ffff00", "226", "11"},
-	Bad:        Color{"#ffafaf", "217", "15"},
+	Bad:        Color{"#ffffff", "231", "15"}, // no red that is bright enough to read is as strong as yellow
+	BadGround:  Color{"#9b0018", "88", "1"},
 	Info:       Color{"#87ffff", "123", "14"},
 	Rule:       Color{"#ffffff", "231", "15"},
-	Select:     Pair{Color{"#000000", "16", "0"}, Color{"#ffff00", "226", "11"}},
+	Select:     Pair{Color{"#000000", "16", "0"}, Color{"#ffffff", "231", "15"}}, // yellow is of warnings
 	SelectDim:  Color{"#000000", "16", "0"},
 	Production: Pair{Color{"#ffffff", "231", "15"}, Color{"#9b0018", "88", "1"}},
 	Test:       Pair{Color{"#000000", "16", "0"}, Color{"#ffd75f", "221", "11"}},
@@ -130,7 +132,8 @@ var inkPalette = Palette{
 	Accent:     Color{"#00308f", "18", "4"},
 	Good:       Color{"#004d1a", "22", "0"},
 	Warn:       Color{"#5c3300", "52", "0"},
-	Bad:        Color{"#8b0012", "88", "1"},
+	Bad:        Color{"#ffffff", "231", "15"},
+	BadGround:  Color{"#9b0018", "88", "1"},
 	Info:       Color{"#00474d", "17", "0"},
 	Rule:       Color{"#000000", "16", "0"},
 	Select:     Pair{Color{"#ffffff", "231", "15"}, Color{"#000000", "16", "0"}},

@@ -164,6 +164,21 @@ func TestPrimaryTextIsStrongest(t *testing.T) {
 	}
 }
 
+// In high contrast errors are on a ground of their own, which neither warnings nor the cursor have.
+func TestErrorsAreStrongest(t *testing.T) {
+	for _, p := range []Palette{Bright(), Ink()} {
+		for _, depth := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256, termenv.ANSI} {
+			th := New(renderer(depth), p)
+			_, ground := sgr(t, th.Bad)
+			warn, _ := sgr(t, th.Warn)
+			_, cursor := sgr(t, th.Selected(Plain))
+			if ground == "" || ground == cursor || p.Dark && warn == cursor {
+				t.Errorf("dark %v, depth %d: errors on %q, warnings %q, cursor %q", p.Dark, depth, ground, warn, cursor)
+			}
+		}
+	}
+}
+
 func check(t *testing.T, name, text, ground string, least float64) {
 	t.Helper()
 	if c := contrast(t, text, ground); c < least {

@@ -18,6 +18,7 @@ type Link struct {
 type cursor struct {
 	th     *theme.Theme
 	at     string
+	label  int  // the least cells of labels
 	linked bool // there is room for the sign before each line
 }
 

@@ -22,23 +22,23 @@ type Pair struct {
 // of groups when w is wide enough. A group begins at a heading. The result has
 // as many lines as it needs, each of at most w cells.
 func Pairs(th *theme.Theme, list []Pair, w int) []string {
-	lines, _ := PairsAt(th, list, w, "")
+	lines, _ := PairsAt(th, list, w, 0, "")
 	return lines
 }
 
 // PairsAt is Pairs with the cursor on the link at; line is where that begins, -1: it is
-// not here. Where pairs have links there is room for the cursor's sign before each label.
-func PairsAt(th *theme.Theme, list []Pair, w int, at string) (lines []string, line int) {
+// not here. Where pairs have links there is room for the cursor's sign before each label. Values
+// begin behind at least label cells, so that lists below each other have them in one column.
+func PairsAt(th *theme.Theme, list []Pair, w, label int, at string) (lines []string, line int) {
 	const wide, id = 100, 36
 	if th.Linear {
 		return Sentences(list), -1
 	}
 	groups := starts(list)
-	c := cursor{th: th, at: at, linked: slices.ContainsFunc(list, func(p Pair) bool { return p.Link.ID != "" })}
+	c := cursor{th: th, at: at, label: label, linked: slices.ContainsFunc(list, func(p Pair) bool { return p.Link.ID != "" })}
 	if w < wide || len(groups) < 2 {
 		return c.column(list, w)
 	}
-	label := 0
 	for _, p := range list {
 		label = max(label, draw.Width(p.Label))
 	}
@@ -83,7 +83,7 @@ func starts(list []Pair) []int {
 
 // column draws pairs below each other, and returns the line of the cursor.
 func (c cursor) column(list []Pair, w int) (out []string, line int) {
-	label, value := 0, 0
+	label, value := c.label, 0
 	for _, p := range list {
 		label = max(label, draw.Width(p.Label))
 		if p.Label != "" {

@@ -42,7 +42,7 @@ type Screen struct {
 	rows *list.Rows[record] // unsettled acts, then the newest
 
 	unsettledLoads *ui.Requests // what is unsettled alone
-	checks         *ui.Requests // verification
+	checks         *ui.Requests // checks of the trail
 
 	open     []audit.Entry // unsettled acts
 	all      bool          // every record is shown, not writes, refusals and trouble alone
@@ -172,25 +172,31 @@ func (s *Screen) Empty() widget.Notice {
 	if out.Hint != "" {
 		out.Hint += "; "
 	}
-	out.Hint += s.keys.Everything.Help().Key + " searches records of every kind"
+	out.Hint += s.keys.Everything.Help().Key + " searches all records"
 	return out
 }
 
-// Refresh implements list.Screen: a verification ends with its page.
+// Refresh implements list.Screen: a check of the trail ends with its page.
 func (s *Screen) Refresh() {
 	if s.Page == nil {
 		s.checks.Stop()
 	}
 }
 
+// What the list shows, and what its key shows instead.
+const (
+	onlyWrites = "writes and refusals"
+	allRecords = "all records"
+)
+
 // HeadLines implements list.Screen: the number of records, and warnings.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
 	n := s.rows.Len() - len(s.open)
-	head, other := format.Plural(n, "write or refusal", "writes and refusals"), "all records"
+	head, other := format.Plural(n, "write or refusal", onlyWrites), allRecords
 	if s.all {
-		head, other = format.Plural(n, "record", "records")+" of all kinds", "writes and refusals"
+		head, other = format.Plural(n, "record", "records")+" of all kinds", onlyWrites
 	}
 	if s.next != 0 {
 		head += ", older ones below"
@@ -235,7 +241,7 @@ func (s *Screen) trouble(w int) []string {
 		warn(theme.Bad, th.Signs.Bad, fmt.Sprintf("The trail is older than its checkpoint for %d records. If a backup was "+
 			"restored on purpose: opdeck audit restored.", bad.N))
 	case bad != nil:
-		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Verify it, and keep a copy of the store.")
+		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Check it, and keep a copy of the store.")
 	case h.Checkpoint != nil:
 		warn(theme.Warn, th.Signs.Warn, "The last checkpoint could not be written: without it, opdeck cannot notice if "+
 			"records are "+
@@ -250,8 +256,9 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	own := []keymap.Key{s.keys.Verify, s.keys.Approvals, s.keys.Export}
 	if s.Page == nil {
 		other := s.keys.Everything
+		other.SetHelp(other.Help().Key, allRecords)
 		if s.all {
-			other.SetHelp(other.Help().Key, "writes only")
+			other.SetHelp(other.Help().Key, onlyWrites)
 		}
 		return append(append([]keymap.Key{k.List.Open, k.List.Filter, other}, append(own, k.Global.Reload)...),
 			keymap.Join(k.Item, k.Nav)...)

@@ -75,7 +75,32 @@ func TestReports(t *testing.T) {
 	r.Has("could not be checked: disk gone", "V tries again")
 }
 
-// An answer to a verification that was left, and to an older question, is dropped.
+// TestUnprovenIsNotFine: without checkpoints a check finds nothing wrong, and does not say that nothing is.
+func TestUnprovenIsNotFine(t *testing.T) {
+	log := fake()
+	log.verify = func() (audit.Report, error) { return audit.Report{Records: 3, First: 1, Last: 3}, nil }
+	r, _ := open(t, log)
+	r.Send(uitest.Key("V"))
+	r.Has("Check of the audit trail", "! Not proven complete: no checkpoints.", "– none found in the records that are stored")
+	if v := r.View(); !strings.Contains(strings.Join(strings.Fields(v), " "), "set [audit] checkpoints") {
+		t.Errorf("the next step does not show in\n%s", v)
+	}
+}
+
+// TestNarrowRowsDiffer: a small window shows of each record when, who and what, and the sign of its outcome.
+func TestNarrowRowsDiffer(t *testing.T) {
+	r, _ := open(t, fake())
+	r.Send(uitest.Size(40, 12), uitest.Key("."))
+	view := strings.Join(strings.Fields(r.View()), " ")
+	for _, want := range []string{"10:29 ana document.remove ?", "10:25 bob denied ×12 ✗", "10:23 ana document.remove ✗"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("%q does not show in\n%s", want, r.View())
+		}
+	}
+	shelltest.Sizes(r)
+}
+
+// An answer to a check of the trail that was left, and to an older question, is dropped.
 func TestStaleAnswers(t *testing.T) {
 	s := &Screen{}
 	clock := uitest.NewClock()
@@ -94,7 +119,7 @@ func TestStaleAnswers(t *testing.T) {
 	s.Update(keymap.Parse("esc"))
 	s.Update(check())
 	if s.Page != nil {
-		t.Error("a verification that was stopped opens its page")
+		t.Error("a check that was stopped opens its page")
 	}
 }
 
@@ -132,22 +157,22 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 		return audit.Page{Entries: append([]audit.Entry{opened, out}, sample()...)}, nil
 	}
 	r, _ := open(t, log)
-	r.Has("4 writes and refusals; . shows all records", "document.attach", "denied ×12", ". everything")
-	if strings.Contains(r.View(), "console.open") || strings.Contains(r.View(), "intent") {
+	r.Has("4 writes and refusals; . shows all records", "document.attach", "denied ×12", ". all records")
+	if strings.Contains(r.View(), "console.open") || strings.Contains(r.View(), "to be sent") {
 		t.Error(r.View())
 	}
 	r.Send(uitest.Key("."))
-	r.Has("7 records of all kinds; . shows writes and refusals", "console.open", "intent", ". writes only")
+	r.Has("7 records of all kinds; . shows writes and refusals", "console.open", "to be sent", ". writes and refusals")
 	r.Send(uitest.Key("."), uitest.Key("/"), uitest.Type("event:console.open"), uitest.Key("enter"))
 	r.Has("0 writes and refusals")
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	r.Send(uitest.Key("r"))
-	r.Has("No record matches the filter.", ". searches records of every kind")
+	r.Has("No record matches the filter.", ". searches all records")
 	r.Send(uitest.Key("."))
 	r.Has("1 record of all kinds; . shows writes and refusals", "console.open")
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{opened}}, nil }
 	r.Send(uitest.Key("esc"), uitest.Key("."))
-	r.Has("No writes or refusals yet.", ". searches records of every kind")
+	r.Has("No writes or refusals yet.", ". searches all records")
 }
 
 // TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
@@ -205,7 +230,7 @@ func TestOlderRecordsAreReadWhenTheCursorComesNear(t *testing.T) {
 func TestUnsettledSaysWhatToDo(t *testing.T) {
 	log := fake()
 	r, _ := open(t, log)
-	r.Has("1 write has an unknown outcome", "? no outcome")
+	r.Has("1 write has an unknown outcome", "? unknown")
 	r.Send(uitest.Key("enter"))
 	r.Has("Open the operation and check", "Settle: write down")
 	r.Send(uitest.Key("enter"))

@@ -44,8 +44,15 @@ func (s *Screen) record(e audit.Entry, w int) []string {
 		out.Say(theme.Bad, th.Signs.Bad+" "+what+s.keys.Verify.Help().Key+" names all bad records.")
 		out.Gap()
 	}
-	out.Add(th.Tone(look.Tone).Render(th.SignOf(look.Sign)+" "+look.Word)+"  "+th.Strong.Render(present.AuditEvent(e))+
-		th.Dim.Render("  "+present.AuditText(e.Code, 20)), "")
+	head := th.Strong.Render(present.AuditEvent(e))
+	if look.Sign != present.NoSign {
+		head = th.Tone(look.Tone).Render(th.SignOf(look.Sign)+" "+look.Word) + "  " + head
+	}
+	out.Add(head, "")
 	out.Pairs(s.env.Headed(present.AuditEntry(s.env.Present(), e)))
+	for _, h := range present.AuditHashes(e) { // each in the whole width
+		out.Gap()
+		out.Pairs(s.env.Headed([]present.Section{h}))
+	}
 	return out.Lines
 }

@@ -10,19 +10,8 @@ import (
 	"opdeck/ui/widget"
 )
 
-// columns of the list in a window of w cells: seconds where there is room, and
-// the outcome in view wherever it is drawn at all.
-func columns(w int) []widget.Column {
-	out := list.ColumnsOf(present.AuditColumns(w >= wide))
-	if w < 34 {
-		out[2].Min, out[outcome].Min = 6, 10
-	}
-	return out
-}
-
-const outcome = 4 // of the columns
-
-const wide = 100 // cells from which on times have seconds
+// columns of the list in a window of w cells.
+func columns(w int) []widget.Column { return list.ColumnsOf(present.AuditColumns(w)) }
 
 // record is a row: a record of the trail, or once more above them one whose act
 // is unsettled.
@@ -67,11 +56,12 @@ func (s *Screen) records(yield func(audit.Entry) bool) {
 func (s *Screen) row(r record) widget.Row {
 	th, e, o := s.env.Theme, r.Entry, s.env.Present()
 	w, _ := s.Size()
-	out := list.RowOf(o, r.id(), present.AuditColumns(w >= wide), e)
+	out := list.RowOf(o, r.id(), present.AuditColumns(w), e)
 	switch {
 	case r.unsettled:
 		none := present.NoOutcome.Cell(o)
-		out.Cells[outcome], out.Tones[outcome] = none.Text, none.Tone
+		last := len(out.Cells) - 1 // the outcome
+		out.Cells[last], out.Tones[last] = none.Text, none.Tone
 		out.Sign, out.Tone = th.Signs.Unknown, theme.Bad
 	case e.Damaged:
 		out.Sign, out.Tone = th.Signs.Bad, theme.Bad
@@ -91,9 +81,9 @@ func legend() []list.Sign {
 		{func(s theme.Signs) string { return s.Good }, "done"},
 		{func(s theme.Signs) string { return s.Bad }, "refused, denied or failed; at the start of a row: the record is " +
 			"damaged"},
-		{func(s theme.Signs) string { return s.Unknown }, "sent, and its outcome is not known"},
-		{func(s theme.Signs) string { return s.Wait }, "recorded before it is sent"},
-		{func(s theme.Signs) string { return s.Info }, "a record without a request to the service"},
+		{func(s theme.Signs) string { return s.Unknown }, "sent, with an unknown outcome"},
+		{func(s theme.Signs) string { return s.Wait }, "recorded before it is sent; the outcome is a record of its own"},
+		{func(s theme.Signs) string { return s.Off }, "a record that is not about a write, such as a read of the trail"},
 	} {
 		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return s.sign(th.Signs) }, Says: s.says})
 	}

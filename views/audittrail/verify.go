@@ -16,18 +16,20 @@ import (
 	"opdeck/ui/widget"
 )
 
+const checkTitle = "Check of the audit trail"
+
 // verify checks the whole chain in a command and opens the page of its report;
 // esc there stops it.
 func (s *Screen) verify() tea.Cmd {
 	log := s.log
-	s.openPage("Verification", "", func(w int) []string {
+	s.openPage(checkTitle, "", func(w int) []string {
 		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+
 			s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
 	return s.env.Read(s.checks, func(ctx context.Context) ui.Then {
 		r, err := log.Verify(ctx)
 		return func() (ui.Action, tea.Cmd) {
-			s.openPage("Verification", "", func(w int) []string {
+			s.openPage(checkTitle, "", func(w int) []string {
 				if err != nil {
 					return s.unverified(api.AsError(err), w)
 				}
@@ -47,7 +49,7 @@ func (s *Screen) unverified(e *api.Error, w int) []string {
 	return out.Lines
 }
 
-// report draws what the verification found: the verdict, the first bad record,
+// report draws what the check found: the verdict, the first bad record,
 // a cut end, intents without an outcome, clock steps.
 func (s *Screen) report(r audit.Report, w int) []string {
 	th, o := s.env.Theme, s.env.Present()
@@ -58,7 +60,11 @@ func (s *Screen) report(r audit.Report, w int) []string {
 	out.Pairs(s.env.Headed([]present.Section{checked}))
 	for _, f := range found {
 		out.Title(f.Title)
-		if len(f.Lines) == 0 {
+		switch {
+		case len(f.Lines) > 0:
+		case f.Unsure:
+			out.Under(theme.Dim, th.Signs.Off+" "+f.None)
+		default:
 			out.Cut(theme.Good, th.Signs.Good+" "+f.None)
 		}
 		for _, l := range f.Lines {

@@ -165,8 +165,7 @@ func (s *Screen) record() ui.Section {
 		if name.Flags().Suspicious() {
 			said = name.Quoted()
 		}
-		list = append(list, widget.Pair{Label: "on operations", Value: said + ", the customer's name in the operation",
-			Long: true})
+		list = append(list, widget.Pair{Label: "name in operations", Value: said, Long: true})
 	}
 	return ui.Section{Title: "Customer", Facts: list[:min(len(list), maxFields)], Apart: true}
 }

@@ -139,7 +139,7 @@ func TestRefusalsInWords(t *testing.T) {
 		"403": {&api.Error{Kind: api.Refused, Rule: api.RuleBaaS, Status: 403, Public: "Accounts on the BaaS verification program cannot share data.", Hint: "Use the link."},
 			[]string{"BaaS", "Use the link."}, "not shown, stored or logged"}, // share is never off for ever
 		"unknown": {&api.Error{Kind: api.UnknownOutcome, Public: "The token was sent, the answer was lost.", Hint: "Look at the application."},
-			[]string{"outcome unknown", "Look at the application."}, "not shown, stored or logged"},
+			[]string{"unknown outcome", "Look at the application."}, "not shown, stored or logged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := individual()
@@ -215,7 +215,7 @@ func TestKeysOffSayWhy(t *testing.T) {
 	r.Says("Submit the application of", "none seen", "No application was read")
 	r, _ = open(t, with(func(f *fake) { f.rec = journey.Record{Applied: true, FinalizeUnclear: true} }))
 	r.Send(uitest.Key("f"))
-	r.Says("its outcome is not known yet")
+	r.Says("its outcome is still unknown")
 	ro, _ := open(t, individual(), shelltest.ReadOnly)
 	for _, k := range []string{"S", "f"} {
 		ro.Send(uitest.Key(k))
@@ -337,7 +337,7 @@ func TestTheRecordShows(t *testing.T) {
 	f.customer = c
 	r, _ := open(t, f, func(o *ui.Options) { o.Mask = false })
 	r.Send(uitest.Size(100, 60))
-	r.Says("Tallinn Tools", "ana@example.com", "+37255512345", "vip", "P1", "2026-01-02", "riskLevel", "low", `{"a":1}`)
+	r.Says("Tallinn Tools", "ana@example.com", "+37255512345", "vip", "P1", "2026-01-02", "risk level", "low", `{"a":1}`)
 	masked, _ := open(t, f, func(o *ui.Options) { o.Mask = true })
 	masked.Send(uitest.Size(100, 60))
 	masked.Says("a••••@example.com", "••••45", "Tallinn Tools")

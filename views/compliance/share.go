@@ -33,7 +33,7 @@ type ShareForm struct {
 type shareOf struct {
 	id       string
 	customer api.Customer
-	unclear  bool // a token was sent before and its outcome is not known
+	unclear  bool // a token was sent before and its outcome is unknown
 
 	journeys *journey.Service
 	off      func() string  // why no token can be presented now, "" when it can
@@ -97,7 +97,7 @@ func (f *ShareForm) submit(v ui.Values) (ui.Action, tea.Cmd) {
 	}
 	risk := present.ShareRisk(f.customer)
 	if f.unclear {
-		risk = strings.TrimSpace(risk + " An earlier token was sent and its outcome is not known. Use a new token, never " +
+		risk = strings.TrimSpace(risk + " An earlier token was sent and its outcome is unknown. Use a new token, never " +
 			"the same one.")
 	}
 	return ui.Asking(act.ComplianceShare, subject(f.id, f.customer),

@@ -43,7 +43,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 	return recordlist.New(env, recordlist.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties",
 		One: "counterparty", Many: "counterparties", Class: "general",
-		Catalogue: field.Counterparties, Columns: []string{"name", "status", "accounts", "customer", "updated", "id"},
+		Catalogue: field.Counterparties, Columns: []string{"name", "status", "customer", "updated", "id"},
 		Language: language, Example: "status:MODERATION customer:acme",
 		ID:   func(p api.Counterparty) string { return string(p.ID) },
 		CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },

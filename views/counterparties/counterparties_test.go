@@ -92,7 +92,7 @@ func TestWhyAWithdrawalHangs(t *testing.T) {
 	f := sample(t)
 	r := open(t, f, "")
 	r.Send(uitest.Key("/"), uitest.Type("status:MODERATION"), uitest.Key("enter"))
-	r.Has("1 counterparty", "• MODERATION", "Meridian")
+	r.Has("1 counterparty", "• 1 MODERATION, 1 ACC", "Meridian")
 	r.Send(uitest.Key("enter"))
 	r.Has("Meridian Paper Works: 1 of 2 accounts accepted, USD MODERATION")
 	r.Send(uitest.Size(120, 40))

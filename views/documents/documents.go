@@ -37,7 +37,7 @@ type Parts struct {
 	Jobs  *replace.Jobs // the replacements of documents
 	// Unfinished lists the unfinished replacements of an operation.
 	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
-	// Open lists the writes to an operation whose outcome is not known.
+	// Open lists the writes to an operation whose outcome is unknown.
 	Open func(ctx context.Context, opid string) ([]followup.Row, error)
 }
 
@@ -65,7 +65,7 @@ type Screen struct {
 	rows *list.Rows[api.Document]
 
 	jobs      []replace.Job
-	open      []followup.Row   // writes whose outcome is not known
+	open      []followup.Row   // writes whose outcome is unknown
 	doubted   []removed        // removals that were among them
 	undone    []removed        // newest last
 	seenTypes []untrusted.Text // of documents, in answers
@@ -144,7 +144,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	return nil, nil
 }
 
-// doubt keeps the removals whose outcome is not known.
+// doubt keeps the removals whose outcome is unknown.
 func (s *Screen) doubt(open []followup.Row) {
 	s.open = open
 	for _, r := range open {
@@ -275,7 +275,7 @@ func (s *Screen) row(d api.Document) widget.Row {
 func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.SelectedID()) }
 
 // HeadLines implements list.Screen: the operation, and warnings about an end state, a
-// write whose outcome is not known, or an interrupted job.
+// write whose outcome is unknown, or an interrupted job.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, h := s.Size()

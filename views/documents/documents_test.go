@@ -140,7 +140,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		{api.Classify("remove document", 423, []byte(`{"error":"Document is locked and cannot be removed"}`)), []string{"refused", "Ask them to remove this one"}},
 		{api.Classify("remove document", 404, []byte(`{"error":"Document not found: x"}`)), []string{"refused", "has no such document"}},
 		{api.Classify("remove document", 409, []byte(`{"error":"Document x is not attached to operation y"}`)), []string{"refused", "not attached"}},
-		{&api.Error{Kind: api.UnknownOutcome, Public: "It was sent, the answer was lost.", Hint: "Look at the object."}, []string{"outcome unknown", "Look at the object."}},
+		{&api.Error{Kind: api.UnknownOutcome, Public: "It was sent, the answer was lost.", Hint: "Look at the object."}, []string{"unknown outcome", "Look at the object."}},
 		{&api.Error{Kind: api.RateLimited, Public: "The budget of billing calls is used up for another 12s."}, []string{"failed", "used up"}},
 	} {
 		f := &fake{op: apitest.Operation(nil)}
@@ -276,7 +276,7 @@ func TestTheHeadGivesTheNameItsRoom(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownIsSaid: a removal whose outcome is not known is on the
+// TestWhatIsNotKnownIsSaid: a removal whose outcome is unknown is on the
 // screen, and its document is not removed or replaced meanwhile.
 func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	op := apitest.Operation(nil)
@@ -285,7 +285,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 		Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: guid, Name: "invoice.pdf"}}}}
 	r, _ := open(t, f)
 	r.Send(uitest.Size(200, 40)) // where nothing is wrapped
-	r.Has("? Removing invoice.pdf", "it is not known yet whether it was done. opdeck checks again by itself.")
+	r.Has("? Removing invoice.pdf", "unknown outcome. opdeck checks again by itself.")
 	for _, key := range []string{"x", "R"} {
 		r.Send(uitest.Key(key))
 		r.Has("r checks now")

@@ -344,7 +344,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	}
 	diff := k.List.Open
 	diff.SetHelp("enter", "difference")
-	diff.Long = "what changed at this moment, or between two marked moments"
+	diff.Long = "the changes at this moment, or between two marked moments"
 	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark, k.List.Preview},
 		keymap.Join(k.Item, k.Nav)...)
 }

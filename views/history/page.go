@@ -31,7 +31,7 @@ func became(m present.Moment) *difference {
 	if m.Before == nil {
 		return differ("The first known state", present.Moment{}, m)
 	}
-	return differ("What changed at this moment", *m.Before, m)
+	return differ("Changes at this moment", *m.Before, m)
 }
 
 // first reports whether there is nothing before it.
@@ -70,7 +70,7 @@ func (p *difference) lines(s *Screen, w int) []string {
 	th, zone := s.env.Theme, s.env.Zone()
 	out := []string{th.Title.Render(draw.Cut(p.title, w))}
 	whence := func(label string, m present.Moment) {
-		out = append(out, th.Dim.Render(draw.Fit(label, 7))+format.Time(m.At, zone)+th.Dim.Render("  from "+m.From))
+		out = append(out, th.Dim.Render(draw.Fit(label, 7))+format.Time(m.At, zone)+th.Dim.Render("  source: "+m.From))
 	}
 	if p.first() {
 		whence("seen", p.b)
@@ -87,20 +87,47 @@ func (p *difference) lines(s *Screen, w int) []string {
 	if p.first() {
 		out = append(out, th.Strong.Render(draw.Cut("No earlier state is known", w)), "")
 	} else {
-		out = append(out, th.Strong.Render(format.Plural(len(p.changes), "field differs", "fields differ")), "")
+		out = append(out, "")
+	}
+	o, both := s.env.Present(), present.Moment{State: p.b.State, Before: &p.a, Who: p.b.Who}
+	fields, items := p.changes, []string(nil)
+	if !p.first() {
+		fields, items = p.split(both)
+		out[len(out)-1] = th.Strong.Render(format.Plural(len(fields)+len(items), "change", "changes"))
+		out = append(out, "")
 	}
 	label, most := 0, 40
 	if th.Linear {
 		most = w
 	}
-	o, both := s.env.Present(), present.Moment{State: p.b.State, Before: &p.a}
-	for _, c := range p.changes {
+	for _, c := range fields {
 		label = max(label, min(draw.Width(both.FieldName(c)), most, w/2))
 	}
-	for _, c := range present.Important(p.changes) {
+	for _, says := range items {
+		for _, l := range draw.Wrap(says, max(w, 1)) {
+			out = append(out, th.Strong.Render(l))
+		}
+	}
+	for _, c := range present.Important(fields) {
 		out = append(out, p.change(th, o, c, draw.Fit(both.FieldName(c), label), w)...)
 	}
 	return out
+}
+
+// split divides the changes into those of fields, and the entries of lists that were added or removed, each once.
+func (p *difference) split(both present.Moment) (fields []index.Change, items []string) {
+	seen := map[string]bool{}
+	for _, c := range p.changes {
+		item, says := both.Item(p.changes, c)
+		switch {
+		case item == "":
+			fields = append(fields, c)
+		case !seen[item]:
+			items = append(items, says)
+		}
+		seen[item] = true
+	}
+	return fields, items
 }
 
 // change is one field under its label: on one line when both values fit, else one below
@@ -122,13 +149,13 @@ func (p *difference) change(th *theme.Theme, o present.Options, c index.Change, 
 	default:
 		out = append(out, name)
 		for _, l := range draw.Wrap(was, max(w-9, 1)) {
-			out = append(out, th.Dim.Render("  was    ")+th.Dim.Render(l))
+			out = append(out, th.Dim.Render("  before ")+th.Dim.Render(l))
 		}
 		for _, l := range draw.Wrap(is, max(w-9, 1)) {
-			out = append(out, th.Dim.Render("  is     ")+th.Strong.Render(l))
+			out = append(out, th.Dim.Render("  after  ")+th.Strong.Render(l))
 		}
 	}
-	for _, v := range []struct{ label, odd string }{{"was", format.Suspicious(present.Held(o, c, c.Before))}, {"is",
+	for _, v := range []struct{ label, odd string }{{"before", format.Suspicious(present.Held(o, c, c.Before))}, {"after",
 		format.Suspicious(present.Held(o, c, c.After))}} {
 		if v.odd != "" {
 			for _, l := range draw.Wrap(th.Signs.Warn+" unsafe text, "+v.label+": "+v.odd, max(w-2, 1)) {

@@ -69,7 +69,7 @@ func Last(env *ui.Env, states []index.State, n, w int) (lines, rows []string) {
 	slices.Reverse(all)
 	for _, m := range all[:min(n, len(all))] {
 		st := th.Status(string(m.Status))
-		line := th.Dim.Render(format.Minute(m.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
+		line := th.Dim.Render(format.Second(m.At, env.Zone())+"  ") + th.Tone(st.Tone).Render(st.Sign) + " "
 		lines = append(lines, line+draw.Cut(m.Summary(env.Present(), valued), max(w-draw.Width(line), 1)))
 		rows = append(rows, m.ID)
 	}

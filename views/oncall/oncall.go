@@ -21,7 +21,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Pending reads the writes whose outcome is not known, oldest first.
+// Pending reads the writes whose outcome is unknown, oldest first.
 type Pending func(ctx context.Context) ([]followup.Row, error)
 
 // Embedded is a screen whose details this page shows.

@@ -97,7 +97,9 @@ func (s totalsPanel) tabLine(w, h int) string {
 func (s totalsPanel) lacking() bool { return s.panel.marked == 0 && s.heading().readSoFar() != "" }
 
 // summed says what the sums are of.
-func (s totalsPanel) summed() string { return s.summedOf("Sums of the amount paid", ", each split by ") }
+func (s totalsPanel) summed() string {
+	return s.summedOf("Sums of the amount paid", ", each split by ")
+}
 
 // summedOf is that sentence with its words for what is summed and for a second grouping.
 func (s totalsPanel) summedOf(out, split string) string {

@@ -301,10 +301,12 @@ func shown[T any](env *ui.Env, r T) T {
 	return r
 }
 
+const noCustomer = "The service's record names no customer."
+
 // openCustomer opens a customer; "" is one that the record does not name.
 func openCustomer(cuid string) ui.Action {
 	if cuid == "" {
-		return ui.Notify{Level: ui.Denied, Text: "The service's record names no customer."}
+		return ui.Notify{Level: ui.Denied, Text: noCustomer}
 	}
 	return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: cuid}}
 }
@@ -373,7 +375,11 @@ func (s *List[T]) HelpKeys() []keymap.Key {
 	if s.Page != nil {
 		return append(append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev), keymap.Join(k.Item, k.Nav)...)
 	}
-	return append(append(own, k.List.Filter, k.List.Sort, k.Related.Customer, k.Item.CopyID, k.Global.Reload,
+	customer := k.Related.Customer
+	if s.Table.SelectedID() != "" && s.Subject(ui.KindCompliance) == "" {
+		customer.Set(noCustomer)
+	}
+	return append(append(own, k.List.Filter, k.List.Sort, customer, k.Item.CopyID, k.Global.Reload,
 		k.Item.CopyJSON, k.Item.Raw), keymap.All(k.Nav)...)
 }
 

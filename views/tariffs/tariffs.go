@@ -31,14 +31,14 @@ var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 
 // NewLimits lists the limits of payments; start is a filter to begin with.
 func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", One: "payment limit",
+	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits", Facts: present.PaymentLimit, One: "payment limit",
 		Many:    "payment limits",
 		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(caller, endpoint.ListPaymentLimits)}, start)
 }
 
 // NewCommissions lists the commissions; start is a filter to begin with.
 func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", One: "commission",
+	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions", Facts: present.Commission, One: "commission",
 		Many:    "commissions",
 		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller,
 			endpoint.ListCommissions)}, start)
@@ -56,7 +56,6 @@ func newList(env *ui.Env, spec recordlist.Spec[api.Tariff], start string) ui.Scr
 	spec.Class, spec.Catalogue, spec.Language, spec.Example = "billing", field.Tariffs, language, "from:USD payment:SWIFT"
 	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
 	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }
-	spec.Facts = present.Tariff
 	var s *recordlist.List[api.Tariff]
 	spec.Added = func(all []api.Tariff) []recordlist.Column[api.Tariff] {
 		out := members(env, all)

@@ -222,7 +222,7 @@ func approved(r Request) error {
 func stillCounts(r Request) error {
 	if r.State == Spent {
 		return refuse(api.RuleApproval,
-			fmt.Sprintf("Approval %s was used at %s for the same write, and its outcome is not known yet.", r.ID,
+			fmt.Sprintf("Approval %s was used at %s for the same write, and its outcome is still unknown.", r.ID,
 				clock(r.Spent)),
 			fmt.Sprintf("Wait for the outcome, or check the object. You can ask for a new approval after %s.",
 				clock(r.Expires)))

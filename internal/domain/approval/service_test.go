@@ -112,7 +112,7 @@ func anotherReason(t *testing.T, f *fixture) {
 	// Another reason does not hide that the outcome of the first is not known.
 	third := act
 	third.Reason = "a third"
-	if _, err := f.Check(as(ana), ana, third); !strings.Contains(api.AsError(err).Public, "outcome is not known yet") {
+	if _, err := f.Check(as(ana), ana, third); !strings.Contains(api.AsError(err).Public, "outcome is still unknown") {
 		t.Errorf("%v", err)
 	}
 }
@@ -446,7 +446,7 @@ func outcome(t *testing.T, f *fixture) {
 	if id, _ := f.check(t, ana, act); id != r.ID {
 		t.Fatal(id)
 	}
-	if _, err := f.Check(as(ana), ana, act); !strings.Contains(api.AsError(err).Public, "outcome is not known yet") {
+	if _, err := f.Check(as(ana), ana, act); !strings.Contains(api.AsError(err).Public, "outcome is still unknown") {
 		t.Error(err)
 	}
 	if err := f.Settle(context.Background(), r.ID, api.Outcome{Verdict: api.Failed}); err != nil {

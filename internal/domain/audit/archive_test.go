@@ -276,7 +276,7 @@ func TestArchiveCrash(t *testing.T) {
 	})
 }
 
-// TestArchiveKeepsDoubt: an intent without an outcome and an act whose outcome is not known stay in the store, however
+// TestArchiveKeepsDoubt: an intent without an outcome and an act whose outcome is unknown stay in the store, however
 // old.
 func TestArchiveKeepsDoubt(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {

@@ -119,7 +119,7 @@ func (in *Intents) Outcome(ctx context.Context, ref string, out api.Outcome) err
 // since no one can prove which act caused the object's state. The caller has checked the permission of who.
 func (in *Intents) Conclude(ctx context.Context, who api.Actor, e Entry, note string) error {
 	if e.Damaged {
-		return fmt.Errorf("audit: the record of %s is damaged; run the verification", e.UID)
+		return fmt.Errorf("audit: the record of %s is damaged; run opdeck audit verify", e.UID)
 	}
 	r := in.log.record(who, e.Event, PhaseOutcome)
 	r.Ref, r.Outcome = e.UID, ResultUnknown

@@ -89,7 +89,7 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 		return Proof{}, err
 	}
 	if len(rows) == 0 || rows[0].Seq != seq {
-		return Proof{}, fmt.Errorf("audit: record %d is missing; run the verification", seq)
+		return Proof{}, fmt.Errorf("audit: record %d is missing; run opdeck audit verify", seq)
 	}
 	proof, err := pr.signer.inclusion(ctx, point.N, seq)
 	if err != nil {
@@ -97,7 +97,7 @@ func (pr *Prover) Prove(ctx context.Context, seq int64) (Proof, error) {
 	}
 	p := Proof{Record: rows[0].Bytes, Hashes: proof, Checkpoint: point}
 	if err := p.holds(); err != nil {
-		return Proof{}, fmt.Errorf("%w; run the verification", err)
+		return Proof{}, fmt.Errorf("%w; run opdeck audit verify", err)
 	}
 	return p, nil
 }
@@ -145,7 +145,7 @@ func (pr *Prover) ProveConsistency(ctx context.Context, m, n int64) (Proof, erro
 		}
 	}
 	if err := p.holds(); err != nil {
-		return Proof{}, fmt.Errorf("%w; run the verification", err)
+		return Proof{}, fmt.Errorf("%w; run opdeck audit verify", err)
 	}
 	return p, nil
 }

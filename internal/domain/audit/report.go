@@ -156,8 +156,8 @@ func (r Report) verdict() string {
 		return fmt.Sprintf("%d records match their hashes; %d are proven to be in the trail", r.Records,
 			r.Proven)
 	case r.Covered == 0:
-		return fmt.Sprintf("%d records are consistent; without checkpoints the end may have been cut, or everything "+
-			"rewritten", r.Records)
+		return fmt.Sprintf("Not proven complete: no checkpoints. %d records are consistent; set [audit] checkpoints, until "+
+			"then a cut end or a rewritten trail cannot be noticed", r.Records)
 	case r.Covered < r.Last:
 		return fmt.Sprintf("%d records are intact; checkpoints cover them up to %d", r.Records, r.Covered)
 	}

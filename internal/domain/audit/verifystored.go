@@ -283,9 +283,8 @@ func (r Record) differs(row Row) string {
 func (v *verifier) checkTables(s Derived) {
 	for _, d := range v.unsettled() {
 		if s.Open[d.UID] != d.Seq {
-			v.problem(d.Seq, SideTable, "record %d has no outcome, and the list of writes with an unknown outcome does not "+
-				"contain it: %s of "+
-				"%s by %s", d.Seq, d.Event, d.ID, d.Actor)
+			v.problem(d.Seq, SideTable, "the outcome of record %d is unknown, and the list of writes with an unknown outcome does "+
+				"not contain it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
 		}
 	}
 	var extra []int64

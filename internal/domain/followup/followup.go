@@ -86,7 +86,7 @@ func (s Settled) Sentence() string {
 	case api.Done:
 		return what + ": now proven done."
 	case api.NotSeen:
-		return what + ": " + s.Outcome.Detail + "."
+		return what + ": unknown outcome, " + s.Outcome.Detail + "."
 	}
 	return what + ": " + string(s.Outcome.Verdict) + "."
 }
@@ -126,13 +126,12 @@ func (r Row) FromBackup() string {
 // Why is the conclusion about the write with its evidence.
 func (r Row) Why() evidence.Conclusion {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
-	c := evidence.Conclusion{Kind: evidence.Act, Says: r.What() + ": not known", Object: r.ID,
+	c := evidence.Conclusion{Kind: evidence.Act, Says: r.What() + ": unknown outcome", Object: r.ID,
 		Open: "sent at " + at(r.Sent) + ", and no read since then shows whether it was done"}
 	switch {
 	case !r.Restored.IsZero():
 		c.Open = r.FromBackup() + ": what happened after that is not known here"
 	case r.State == NotSeen:
-		c.Says = r.What() + ": not seen"
 		c.Open = "sent at " + at(r.Sent) + ", and it did not show until " + at(r.Until)
 	case r.Unsure:
 		c.Open = "its process stored it at " + at(r.Sent) +

@@ -27,7 +27,7 @@ func (t *Tracker) Run(ctx context.Context) {
 			continue
 		}
 		if err := t.Look(ctx, false); err != nil && ctx.Err() == nil {
-			t.opt.Log.Warn("unsettled writes could not be looked at", "err", err)
+			t.opt.Log.Warn("writes with an unknown outcome could not be checked", "err", err)
 		}
 		timer.Reset(t.notice(ctx))
 	}

@@ -291,11 +291,11 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	case s.Shown && s.Evidence.Flaw(r.need(now)) == evidence.Sound:
 		return t.settle(ctx, mine, r.done(s))
 	case mine.State == Unknown && t.over(mine, now, date):
-		detail := "not seen within " + t.opt.LateAfter.String()
+		detail := "no read showed it within " + t.opt.LateAfter.String()
 		if !endpoint.Readable(r.Probe) {
 			detail += "; nothing can be read about it"
 		}
-		why := evidence.Conclusion{Kind: evidence.Act, Says: "not seen", Object: r.ID, Open: detail}
+		why := evidence.Conclusion{Kind: evidence.Act, Says: "unknown outcome", Object: r.ID, Open: detail}
 		if s.Evidence.Read != "" {
 			why.Rests = []evidence.Evidence{s.Evidence}
 		}

@@ -228,7 +228,7 @@ func finalizeStep(app api.Application, r Record, finalized bool) Step {
 		}
 		return s
 	case r.FinalizeUnclear:
-		s.State, s.Note = Unclear, "Sent; the outcome is not known yet. opdeck keeps checking."
+		s.State, s.Note = Unclear, "Sent; the outcome is still unknown. opdeck keeps checking."
 	case r.Applied || app.Kind() != "" || app.Unread || !r.LinkAt.IsZero():
 		s.State = Todo
 	}

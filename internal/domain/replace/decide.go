@@ -26,8 +26,8 @@ func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
 		return r.Run(ctx, j)
 	case !r.late(j):
 		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
-			Public: "The outcome of what was sent at " + j.Asked.UTC().Format("15:04:05 UTC") +
-				" is not known yet, so nothing is sent again.",
+			Public: "What was sent at " + j.Asked.UTC().Format("15:04:05 UTC") +
+				" has an unknown outcome, so nothing is sent again.",
 			Hint: "It may still arrive. It can be sent again " + r.LateAfter.String() +
 				" after it was sent; until then, resuming only checks."}
 	}

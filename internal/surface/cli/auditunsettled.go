@@ -18,7 +18,7 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 	var settle bool
 	cmd := &cobra.Command{Long: "Lists the writes that were sent and have no proven outcome, and those of the last day " +
 		"that\n" +
-		"were not seen within [writes] late_after. Consoles and opdeck serve keep checking them;\n" +
+		"no read showed within [writes] late_after. Consoles and opdeck serve keep checking them;\n" +
 		"--settle checks now. With --settle the exit code is 7 while an outcome is unknown, else 0."}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[unsettledJSON]) error {
 		var looked error
@@ -37,7 +37,7 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 			open = open || row.State != followup.NotSeen
 		}
 		err = out.print(list, list, listed(r.options(ctx, a), present.UnsettledListed, pending).
-			none("No unsettled writes."))
+			none("No writes with an unknown outcome."))
 		if err == nil && len(list) > 0 && r.output == "table" {
 			r.say("Where no read can prove the outcome: check the object, then run opdeck audit settle REF --note \"what you " +
 				"found\".")

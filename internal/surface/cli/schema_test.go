@@ -99,7 +99,7 @@ var untried = map[string]string{
 	"event.listen": "prints what event tail prints, of what comes over the network",
 	"audit.restored": "needs a trail that is older than its checkpoints; internal/domain/audit TestRestoredBackup makes " +
 		"one",
-	"audit.settle": "needs a write whose outcome is not known; unsettled.txtar runs it",
+	"audit.settle": "needs a write whose outcome is unknown; unsettled.txtar runs it",
 }
 
 // TestCommandsPrintTheirSchema runs commands against the built-in service and holds

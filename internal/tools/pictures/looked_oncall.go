@@ -54,7 +54,7 @@ var lookedOnCall = []scene{
 		hooks: "listen = \"127.0.0.1:0\"\n", before: deliver, steps: []step{list, {"7", "verified"}}},
 	{name: "no-events", title: "No webhook has come", where: "› Events", word: "No receiver",
 		steps: []step{list, {"7", "No receiver"}}},
-	{name: "audit-all", title: "All records of the trail", where: "› Audit", word: "intent",
+	{name: "audit-all", title: "All records of the trail", where: "› Audit", word: "to be sent",
 		steps: then(removed, step{"8", "document.remove"}, step{".", "intent"})},
 	{name: "audit-record", title: "One record of the trail", where: "› ", word: "remove",
 		steps: then(removed, step{"8", "document.remove"}, step{enter, "ash"})},

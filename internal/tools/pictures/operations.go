@@ -50,7 +50,7 @@ var lookedOperations = []scene{
 		word: "PRODUCTION", steps: []step{list, {down, "2 of 500"}}},
 	{name: "second", title: "A question whose answer waits for a second person", more: secondPerson, where: "› Documents",
 		word: "[ No ]", steps: then(toDocuments, step{"x", "Reason"}, step{"sent by the wrong customer" + enter, "[ No ]"})},
-	{name: "difference", title: "What changed from one state to the next", where: "› History", word: "fields differ",
+	{name: "difference", title: "What changed from one state to the next", where: "› History", word: "2 changes",
 		steps: then(removed, step{"2", "› Operation"}, step{"h", "2 states"}, step{enter, "before"})},
 	{name: "customer-verify", title: "A customer whom the service still looks at", where: "Tallinn", word: "VERIFY",
 		steps: customerOf("Tallinn", "Next: ")},
