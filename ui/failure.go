@@ -42,7 +42,8 @@ func whereNext(e *api.Error) func(k *keymap.Map, way func(keymap.Key) string) st
 	switch {
 	case e.Kind == api.UnknownOutcome:
 		return func(k *keymap.Map, way func(keymap.Key) string) string {
-			return "A notice appears when the outcome is known; " + way(k.Global.Audit) + " lists writes with an unknown outcome."
+			return "A notice appears when the outcome is known; " + way(k.Global.Audit) + " lists writes with an unknown " +
+				"outcome."
 		}
 	case e.Kind == api.RateLimited:
 		return func(k *keymap.Map, way func(keymap.Key) string) string {

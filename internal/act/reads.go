@@ -35,7 +35,8 @@ var (
 		Place: "operation", Key: Key{Press: "H", Hint: "tree", Help: "the parent and the child operations"}})
 	OperationHistory = declare(&reads, Act{Name: "operation.history", Reveals: true, Need: api.MayRead, Args: args("OPID"),
 		Short: "History of an operation: its states, webhooks and notes, with their changes",
-		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "history: states, webhooks and notes, with their changes"}})
+		Place: "operation", Key: Key{Press: "h", Hint: "history", Help: "history: states, webhooks and notes, with " +
+			"their changes"}})
 	OperationTotals = declare(&reads, Act{Name: "operation.totals", Reveals: true, Need: api.MayRead,
 		Short: "Exact totals of operations by group and currency",
 		Place: "operations",

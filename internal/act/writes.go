@@ -111,7 +111,8 @@ var (
 		Short: "Change the service's webhook settings; settings without a flag do not change",
 		Place: "hooks", Key: Key{Press: "enter", Hint: "change", Help: "change the service's webhook settings (asks)"},
 		Words: Question{Title: "Webhook settings", Verb: "Change", Ask: "Change the service's webhook settings?",
-			Risk: "They apply to everyone who uses this machine account. With a wrong address or secret, no receiver gets events.",
+			Risk: "They apply to everyone who uses this machine account. With a wrong address or secret, no receiver gets " +
+				"events.",
 			Done: "Changed.", Declined: "Not changed.", Of: "settings",
 			Consequence: "Changes where the service sends webhooks and the secret that signs them, for everyone."}})
 
@@ -127,8 +128,8 @@ var (
 		Ask: Typed, Costs: cost(limit.Login, 1),
 		Short: "Log in again; programs that log in without opdeck lose their session",
 		Place: "session",
-		Key: Key{Press: "I", Hint: "log in again", Help: "log in again (asks); programs that log in without opdeck lose their " +
-			"session"},
+		Key: Key{Press: "I", Hint: "log in again", Help: "log in again (asks); programs that log in without opdeck lose " +
+			"their session"},
 		Words: Question{Title: "Log in again", Verb: "Log in", Ask: "Log in again?",
 			Risk: loses + " The service recommends at most six logins per minute.",
 			Done: "Logged in.", Declined: "Not logged in.", Of: "machine account"}})

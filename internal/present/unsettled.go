@@ -62,7 +62,8 @@ func Unsettled(o Options, r followup.Row) string {
 			", and its outcome is unknown here. opdeck checks again by itself."
 	}
 	if r.State == followup.NotSeen {
-		return what + ": sent at " + sent + ", unknown outcome: no read showed it in time. " + remedy.Screen(&api.Error{Remedy: r.Advice()})
+		return what + ": sent at " + sent + ", unknown outcome: no read showed it in time. " +
+			remedy.Screen(&api.Error{Remedy: r.Advice()})
 	}
 	return what + ": sent at " + sent + "; unknown outcome. opdeck checks again by itself."
 }

@@ -85,7 +85,8 @@ func New(r *lipgloss.Renderer, p Palette) *Theme {
 	th := &Theme{Name: p.Name, Signs: Unicode(), text: take(fg(p.Text))}
 	th.tone = [tones]Style{
 		Plain: {}, Dim: take(fg(p.Dim)), Accent: take(fg(p.Accent)), Good: take(fg(p.Good)),
-		Warn: take(fg(p.Warn)), Bad: take(fg(p.Bad).Background(p.BadGround.terminal())), Info: take(fg(p.Info)), Strong: take(plain.Bold(true)),
+		Warn: take(fg(p.Warn)), Bad: take(fg(p.Bad).Background(p.BadGround.terminal())), Info: take(fg(p.Info)),
+		Strong: take(plain.Bold(true)),
 	}
 	if p.Reverse {
 		th.tone[Dim], th.tone[Bad] = take(plain.Faint(true)), take(plain.Bold(true))

@@ -35,7 +35,8 @@ func PairsAt(th *theme.Theme, list []Pair, w, label int, at string) (lines []str
 		return Sentences(list), -1
 	}
 	groups := starts(list)
-	c := cursor{th: th, at: at, label: label, linked: slices.ContainsFunc(list, func(p Pair) bool { return p.Link.ID != "" })}
+	c := cursor{th: th, at: at, label: label, linked: slices.ContainsFunc(list,
+		func(p Pair) bool { return p.Link.ID != "" })}
 	if w < wide || len(groups) < 2 {
 		return c.column(list, w)
 	}

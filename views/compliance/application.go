@@ -215,8 +215,8 @@ func (s *Screen) askApplication(d draft) ui.Action {
 		"The service has announced that this call will be deprecated. A verification link does the same: close this form, " +
 			"then " + s.env.Way(s.keys.Link) + "."}
 	if d.hidden > 0 {
-		intro = append(intro, "Masked values are left out; they stay unchanged. To change them, close this form, reveal them "+
-			"with "+s.env.Way(s.env.Keys.Global.Reveal)+", then open it again.")
+		intro = append(intro, "Masked values are left out; they stay unchanged. To change them, close this form, reveal "+
+			"them with "+s.env.Way(s.env.Keys.Global.Reveal)+", then open it again.")
 	}
 	fields = append(fields, d.documentFields("Type of another document", nil)...)
 	switch {

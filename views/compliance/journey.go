@@ -212,7 +212,8 @@ func (s *Screen) refreshKeys() {
 			s.keys.Finalize.Set("The application has been submitted.")
 		}
 		if st.Key == "finalize" && st.State == journey.Unclear {
-			s.keys.Finalize.Set("It was sent, but its outcome is still unknown: reload" + press(s.env, s.env.Keys.Global.Reload) +
+			s.keys.Finalize.Set("It was sent, but its outcome is still unknown: reload" + press(s.env,
+				s.env.Keys.Global.Reload) +
 				" to check, or see opdeck audit unsettled.")
 		}
 	}

@@ -161,7 +161,8 @@ func whatNext(env *ui.Env, res api.ShareResult) string {
 	case res.Outstanding == nil:
 		return "What is outstanding is not known: create a link" + press(env, keys.Link) + " to find out."
 	case n > 0:
-		return format.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(env, keys.Link) +
+		return format.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(env,
+			keys.Link) +
 			" for the customer."
 	}
 	return "Finalize the application" + press(env, keys.Finalize) + "."

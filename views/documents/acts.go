@@ -109,7 +109,8 @@ func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd 
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
 	return s.write("removing "+name, writeDoneMsg{what: "Removal",
-		done: "Removed " + name + "; " + s.env.Way(s.keys.Restore) + " restores it.", took: &removed{r.GUID, d.FileName.Line(80)}},
+		done: "Removed " + name + "; " + s.env.Way(s.keys.Restore) + " restores it.", took: &removed{r.GUID,
+			d.FileName.Line(80)}},
 		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
 		})

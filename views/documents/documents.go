@@ -244,7 +244,8 @@ func (s *Screen) whyOff() string {
 // Empty implements list.Screen.
 func (s *Screen) Empty() widget.Notice {
 	if s.ID == "" {
-		return widget.Notice{Text: "No operation is open.", Hint: s.env.Way(s.env.Keys.Global.OpenID) + " opens one by its id, " +
+		return widget.Notice{Text: "No operation is open.", Hint: s.env.Way(s.env.Keys.Global.OpenID) + " opens one by " +
+			"its id, " +
 			s.env.Way(s.env.Keys.Global.Operations) + " lists them"}
 	}
 	if s.Op != nil && !s.Op.DocumentsReported() {

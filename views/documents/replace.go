@@ -39,7 +39,8 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	kind, sameKind := takeOver(d.DocType, maxKind)
 	info, sameInfo := takeOver(d.Info, maxInfo)
 	if !sameKind || !sameInfo {
-		intro = append(intro, "Its type or its description contains characters that cannot be typed, or is too long, so it is not "+
+		intro = append(intro, "Its type or its description contains characters that cannot be typed, or is too long, so "+
+			"it is not "+
 			"copied into this form.")
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Continue", Fields: s.fileFields(kind, info), Intro: intro,

@@ -141,7 +141,8 @@ func NoOpener(host Host) string {
 // AskOpen asks before it makes and opens a copy of the document.
 func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
 	program, folder, _ := host.Opener()
-	return ui.Confirm{ID: d.ID, IDLabel: d.what() + " id", Title: "Open a copy", Ask: "Open a copy of " + d.Line() + "?", Verb: "Open",
+	return ui.Confirm{ID: d.ID, IDLabel: d.what() + " id", Title: "Open a copy", Ask: "Open a copy of " +
+		"" + d.Line() + "?", Verb: "Open",
 		SkipTypedConfirmation: true,
 		Facts: append(d.Facts(env), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
 			widget.Pair{Label: "copy in", Value: untrusted.Text(folder).Line(300), Long: true}),

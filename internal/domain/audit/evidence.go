@@ -109,7 +109,8 @@ func (pr *Prover) addRecords(ctx context.Context, ev *Evidence) error {
 			ev.Chain = e.Chain
 		}
 		if !json.Valid(row.Bytes) {
-			return fmt.Errorf("audit: record %d is damaged; run opdeck audit verify, and take the whole trail as evidence", row.Seq)
+			return fmt.Errorf("audit: record %d is damaged; run opdeck audit verify, and take the whole trail as evidence",
+				row.Seq)
 		}
 		ev.Records = append(ev.Records, EvidenceRecord{Seq: row.Seq, PrevHash: e.Prev, Hash: row.Hash, Record: row.Bytes})
 		before = row.Seq

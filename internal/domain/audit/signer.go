@@ -22,8 +22,8 @@ func (e *TamperedError) Error() string {
 		return fmt.Sprintf("the audit trail is older than its checkpoint for %d records: %s. If a backup was restored on "+
 			"purpose: opdeck audit restored", e.N, e.Reason)
 	}
-	return fmt.Sprintf("the audit trail was tampered with: %s (checkpoint %d); run opdeck audit verify and keep a copy of "+
-		"the store", e.Reason, e.N)
+	return fmt.Sprintf("the audit trail was tampered with: %s (checkpoint %d); run opdeck audit verify and keep a "+
+		"copy of the store", e.Reason, e.N)
 }
 
 // Signer signs checkpoints of the trail, including records of other processes.

@@ -141,8 +141,7 @@ func (pr *Prover) readFiles(ctx context.Context, v *verifier) (map[string]int64,
 	others, err := pr.signer.otherLogs(own)
 	for _, name := range others {
 		v.problem(0, Exchanged, "%s contains checkpoints of another trail: the trail was replaced or removed. If you "+
-			"created "+
-			"this store anew, move that file away", filepath.Base(name))
+			"created this store anew, move that file away", filepath.Base(name))
 	}
 	return newest, err
 }
@@ -176,8 +175,7 @@ func (pr *Prover) checkStored(v *verifier, before, points []StoredCheckpoint, fi
 			v.storedOnly[p.Key] = s.N
 		case s.N > newest && s.N <= first[p.Key]:
 			v.suspect(s, 0, Unsigned, "the checkpoint file of key %s ends at %d records, and the store knows of a checkpoint "+
-				"for "+
-				"%d: "+
+				"for %d: "+
 				"a process ended before it wrote it, or the end of the file was removed", p.Key, newest, s.N)
 		}
 		v.points[s.N] = append(v.points[s.N], s)
@@ -283,8 +281,8 @@ func (r Record) differs(row Row) string {
 func (v *verifier) checkTables(s Derived) {
 	for _, d := range v.unsettled() {
 		if s.Open[d.UID] != d.Seq {
-			v.problem(d.Seq, SideTable, "the outcome of record %d is unknown, and the list of writes with an unknown outcome does "+
-				"not contain it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
+			v.problem(d.Seq, SideTable, "the outcome of record %d is unknown, and the list of writes with an unknown "+
+				"outcome does not contain it: %s of %s by %s", d.Seq, d.Event, d.ID, d.Actor)
 		}
 	}
 	var extra []int64

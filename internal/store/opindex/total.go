@@ -31,7 +31,8 @@ func (p *opPlan) count(ctx context.Context) (int64, error) {
 	return p.countFrom(ctx, "", filter.True)
 }
 
-// countRows counts all rows of the scope: from the kinds, of which there are thousands, once for each version of the index.
+// countRows counts all rows of the scope: from the kinds, of which there are thousands, once for each version of the
+// index.
 func countRows(ctx context.Context, x *Store) (n int64, err error) {
 	v, err := x.Version(ctx)
 	if err != nil {
