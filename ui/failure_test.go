@@ -21,7 +21,7 @@ func TestFailureNamesTheBoundKeys(t *testing.T) {
 		p, ok := m.(actionMsg)
 		return p.a, nil, ok
 	}
-	for rule, want := range map[api.Rule]string{api.RuleApproval: "with 8, then &.", "": "8 lists writes with an unknown outcome"} {
+	for rule, want := range map[api.Rule]string{api.RuleApproval: "with 8, then &.", "": "8 lists writes with an"} {
 		e := &api.Error{Kind: api.Refused, Rule: rule, Public: "A sentence."}
 		if rule == "" {
 			e.Kind = api.UnknownOutcome
