@@ -135,7 +135,7 @@ func (s *Shell) scrolled(o overlay, by int) int {
 }
 
 // turned is scrolled by whole pages of what is visible.
-func (s *Shell) turned(o overlay, pages int) int {
+func turned(s *Shell, o overlay, pages int) int {
 	w, h := s.area()
 	p := o.panel(s, w, h, s.now()).fitted(h)
 	return s.scrolled(o, pages*max(len(p.body)-p.hidden(h), 1))

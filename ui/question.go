@@ -159,9 +159,9 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	q.note = ""
 	switch {
 	case q.nav.PageDown.Match(p):
-		q.scroll = s.turned(q, 1)
+		q.scroll = turned(s, q, 1)
 	case q.nav.PageUp.Match(p):
-		q.scroll = s.turned(q, -1)
+		q.scroll = turned(s, q, -1)
 	case q.k.Next.Match(p), q.k.Prev.Match(p):
 		q.markOther()
 	case q.k.Answer.Match(p):

@@ -108,7 +108,7 @@ func shared(t *testing.T, w *world, x *terminal, kind, token string) {
 	}
 	x.press("/").shows("status:PENDING amount").types("customer:" + cuid).shows(cuid).press(enter).shows(" match").gone("loading")
 	x.press("4").shows("Verification", cuid, kind)
-	x.press("S").shows("Share token", "A token works once").types(token).press(enter)
+	x.press("S").shows("Apply share token", "A token works once").types(token).press(enter)
 	x.armed("Apply this share token to", cuid).press("y")
 }
 

@@ -23,7 +23,7 @@ func TestTour(t *testing.T) {
 	x.press("z").armed("Restore invoice.pdf").press("y")
 
 	x.shows("Tour 4 of 8").press(":").shows("Commands").types("tallinn").shows("Tallinn Tools OÜ").press(enter)
-	x.shows("Verification", "Next:").press("S").shows("Share token", "demo-corporate-ok-1").types("demo-corporate-ok-1").confirms("[ No ]")
+	x.shows("Verification", "Next:").press("S").shows("Apply share token", "demo-corporate-ok-1").types("demo-corporate-ok-1").confirms("[ No ]")
 	x.armed().press("y")
 
 	x.shows("Tour 5 of 8")

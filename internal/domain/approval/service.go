@@ -93,6 +93,9 @@ type attempt struct {
 func (s *Service) evaluate(a attempt, now time.Time, known []Request) (v verdict) {
 	whole, content, here := a.act.Digest(), actDigest(a.act), s.now()
 	other := "" // a request for the same act with another reason
+	// The refusal is that a request with another reason has no known outcome. A denial of the same reason says more, and
+	// two requests of one millisecond may be in either order.
+	unclear := false
 	undecided := func() bool { return v.id == "" && v.refusal == nil }
 	for _, r := range known {
 		if r = r.AsOf(now); !IsRequester(a.who, r) {
@@ -120,9 +123,11 @@ func (s *Service) evaluate(a attempt, now time.Time, known []Request) (v verdict
 			v.change(r, "approval.spent")
 		case r.State == Open && undecided():
 			v.refusal = waiting(r.onHostClock(now, here), other)
-		case undecided() && now.Before(r.Expires) && (r.State == Denied && sameReason ||
-			r.State == Spent && same && (r.Verdict == "" || r.Verdict == api.Unclear)):
-			v.refusal = stillCounts(r.onHostClock(now, here))
+		case r.State == Denied && sameReason && now.Before(r.Expires) && (undecided() || unclear):
+			v.refusal, unclear = stillCounts(r.onHostClock(now, here)), false
+		case undecided() && now.Before(r.Expires) &&
+			r.State == Spent && same && (r.Verdict == "" || r.Verdict == api.Unclear):
+			v.refusal, unclear = stillCounts(r.onHostClock(now, here)), !sameReason
 		}
 	}
 	switch {
