@@ -127,7 +127,7 @@ func TestJourneyOnScreen(t *testing.T) {
 			x.press("S").shows("Apply share token").types(token).press(enter)
 			x.armed("Apply this share token to", cuid).press("y").shows("Next: Create a link (l)")
 			x.press("l").armed("Create a verification link for").press("y").shows("clipboard.")
-			x.press("f").armed("Submit the application").press("y").gone("cannot withdraw").matches(`Finalized|submitted`)
+			x.press("f").armed("Submit the application").press("y").gone("cannot withdraw").matches(`Finalized|outcome`)
 			x.quit()
 			w.journeyDone()
 		})

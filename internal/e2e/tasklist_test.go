@@ -63,14 +63,14 @@ var firstTasks = []task{
 		h.begins()
 		h.press("x").armed("Remove invoice.pdf")
 		for i, r := range guid[len(guid)-4:] {
-			h.press(string(r)).shows("of the id: " + guid[len(guid)-4:][:i+1])
+			h.press(string(r)).shows("of the document id: " + guid[len(guid)-4:][:i+1])
 		}
 		h.confirms("Removed invoice.pdf")
 	}},
 	{user: "operator", want: "ask a second person for a removal", before: "2", settings: `approval = "second_person"`, do: func(h *hands) {
 		h.press("d").shows("1 of 3")
 		h.begins()
-		h.press("x").shows("Reason").press(enter).armed("Remove invoice.pdf", "Ask for approval").press("y").shows("A second person must approve this")
+		h.press("x").shows("Reason").press(enter).armed("remove invoice.pdf", "Ask for approval").press("y").shows("A second person must approve this")
 	}},
 	{user: "operator", want: "KYC: share, what is outstanding, link with its QR code (the token is pasted)", before: "6", do: func(h *hands) {
 		h.verification("CORPORATE")
@@ -179,13 +179,13 @@ var firstTasks = []task{
 		h.press("T").shows("EUR").press("T").shows("PENDING").press(tab, down, right, enter).shows("match", "status:", "currency:")
 	}},
 	{user: "analyst", want: "mark ten in a row and read their sum", before: "not possible", do: func(h *hands) {
-		h.press(" ").shows("1 marked").press(down, down, down, down, down, down, down, down, "m").shows("10 marked").press("T").shows("of 10 marked")
+		h.press(" ").shows("1 marked").press(down, down, down, down, down, down, down, down, "m").shows("10 marked").press("T").shows("10 marked operations")
 	}},
 	{user: "analyst", want: "glance at ten operations without opening one", before: "20", at: big, do: func(h *hands) {
 		h.press(strings.Split(strings.Repeat("j", 9), "")...).shows(h.operations()[9].Opid)
 	}},
 	{user: "on call", want: "session, budgets and feed on one page", before: "3 screens", at: big, do: func(h *hands) {
-		h.press("B").shows("billing", "live")
+		h.press("B").shows("billing", "tokens are valid")
 	}},
 	{user: "on call", want: "back to what I looked at before", before: "not possible", do: func(h *hands) {
 		h.press("6").shows("generation").press("[").shows("120 operations")

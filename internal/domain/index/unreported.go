@@ -22,8 +22,12 @@ func (u Unreported) String() string {
 	if u.Page {
 		in = "on this page"
 	}
-	return format.Plural(int(u.Rows), "operation", "operations") + " " + in + " have no value for " + u.Field +
-		", so it is not known whether they match."
+	has, match := "have", "they match."
+	if u.Rows == 1 {
+		has, match = "has", "it matches."
+	}
+	return format.Plural(int(u.Rows), "operation", "operations") + " " + in + " " + has + " no value for " + u.Field +
+		", so it is not known whether " + match
 }
 
 // Unreported counts the rows that the filter cannot judge because they lack a field: they match neither the filter nor

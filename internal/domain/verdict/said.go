@@ -65,7 +65,7 @@ func (n Next) LineWith(how string) string {
 // Opens names what the keys of a step show, if Do does not say it.
 func (n Next) Opens() string {
 	return map[string]string{"opdeck doctor": "doctor", "opdeck session status": "session", "opdeck limits": "limits",
-		"opdeck audit unsettled": "unsettled writes", "opdeck audit verify": "check of the trail",
+		"opdeck audit unsettled": "unknown outcomes", "opdeck audit verify": "check of the trail",
 		"opdeck event list --rejected": "rejected deliveries", "opdeck event list --waiting": "events",
 		"opdeck hook get": "webhooks"}[n.Command]
 }

@@ -101,7 +101,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("attach "+op.Documents[0].GUID.Line(0), "file id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
 	p.say("yes", "Done. Attached invoice.pdf.", "Documents, 4 rows.")
 	p.say("back", "Operation "+id)
-	p.say("history", "invoice.pdf removed by ana", "from read")
+	p.say("history", "invoice.pdf removed by ana", "source read")
 	p.say("back")
 	p.say("tree", "reports no parent and no child")
 	if err := p.leave(); err != nil {
@@ -215,7 +215,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	if l := find(t, p.say("yes", "expires in "), "http"); !strings.Contains(l, "://") {
 		t.Errorf("link %q", l)
 	}
-	p.say("application", "companyName: Harbour & Finch")
+	p.say("application", "company name: Harbour & Finch")
 	p.say("finalize", "outstanding: ", "cannot withdraw")
 	p.say("yes", "Done. Finalized.", "Finalize: done.", "Next: Wait for the review's result.")
 	p.say("finalize", "has been submitted")
@@ -279,7 +279,7 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("menu")
 	p.say("5", "billing: ", " of 1000 used in the last minute, ", "policy wait")
 	p.say("back", "Main menu.")
-	p.say("6", "No fault known.", "state: live", "Access token: ", " of 5:00 left", "Refresh token: ",
+	p.say("6", "No fault known.", "state: OK, tokens are valid", "Access token: ", " of 5m left", "Refresh token: ",
 		"generation: 1")
 	p.say("history", "login ok")
 	p.say("processes", "process")
@@ -288,7 +288,7 @@ func TestSessionAndLimits(t *testing.T) {
 	p.say("login", "at most six logins per minute")
 	p.say("", "No. Nothing was sent.")
 	p.say("reset", "Sends nothing now")
-	p.say("yes", "Done. The session was reset", "state: none")
+	p.say("yes", "Done. The session was reset", "state: no tokens")
 	p.say("where", "SANDBOX.", "The session is none.")
 	p.say("activity", "list operations")
 	if err := p.leave(); err != nil {

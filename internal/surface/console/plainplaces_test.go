@@ -72,7 +72,7 @@ func TestRolesAndReadOnly(t *testing.T) {
 	v.say("8", "role (viewer)")
 	v.say("menu")
 	v.say("6")
-	v.say("login", "log-in cannot be used now. This context is read-only")
+	v.say("login", "log-in-again cannot be used now. This context is read-only")
 	if err := v.leave(); err != nil {
 		t.Error(err)
 	}
@@ -178,9 +178,9 @@ func TestListAndExport(t *testing.T) {
 	p.say("2", "filter status:PENDING")
 	p.say("totals", "EUR: ", "by day: ")
 	p.say("totals", "PENDING: ")
-	p.say("within type", "PENDING, WITHDRAW: ")
-	p.say("within nothing")
-	p.say("pane", "status all, ", "status PENDING, operations ")
+	p.say("split type", "PENDING, WITHDRAW: ")
+	p.say("split do not split")
+	p.say("pane", "status all statuses, ", "status PENDING, operations ")
 	p.say("open 2", "The list shows this already.")
 	p.say("pane")
 	p.say("mark 1", "1 row is marked.")
@@ -190,8 +190,8 @@ func TestListAndExport(t *testing.T) {
 	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "PENDING") {
 		t.Errorf("export: %v", err)
 	}
-	p.say("export "+file, "Write 117 operations over ")
-	p.say("no", "File, or an empty line for ")
+	p.say("export "+file, "exists already. An export overwrites no file: type another name.")
+	p.say("", "exists already")
 	p.say("back")
 	p.say("documents 1", "Documents")
 	p.say("menu")
@@ -260,7 +260,7 @@ func TestRevokedSessionIsReported(t *testing.T) {
 	// Someone else logs the account in: our pair dies before its time.
 	admin(t, a, "POST", "login", "{}")
 	p.say("1")
-	p.say("live", "News. Attention. Another client logs in with this account and ends opdeck's session: 1 time", "Find the other program")
+	p.say("live", "News. Attention. Another client logged in once in the last ten minutes", "Find the other program")
 	p.never("again", "News.") // once is enough
 	if err := p.leave(); err != nil {
 		t.Error(err)

@@ -83,7 +83,7 @@ func TestRolesByWritesByBorrowers(t *testing.T) {
 			a := r.send(http.DefaultClient, route.Method, r.url+path, body, header)
 			may := role.May(row.Need)
 			switch {
-			case !may && (a.status != 403 || a.err.Kind != api.Refused || sent != before || !strings.Contains(a.err.Hint, "Roles that do")):
+			case !may && (a.status != 403 || a.err.Kind != api.Refused || sent != before || !strings.Contains(a.err.Hint, "Roles that may")):
 				t.Errorf("%s as %s: %d %s, %d sent", route.Kind, role, a.status, a.body, sent-before)
 			case may && a.err.Kind == api.Usage:
 				t.Errorf("%s as %s: does it take a body? sample has none, or another: %s", route.Kind, role, a.body)
