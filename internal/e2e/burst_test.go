@@ -15,7 +15,7 @@ func TestBursts(t *testing.T) {
 	w := newWorld(t, sandbox.Options{}, "")
 	x := w.console(80, 24)
 	x.press("jjjjjjjj").shows("9 of 60").press("kkk").shows("6 of 60")
-	x.press("/status:PENDING\r").shows("status:PENDING").matches(`\d+ match`)
+	x.press("/status:PENDING\r").shows("status:PENDING").matches(`\d+ operations? match`)
 	x.escape().shows("60 operations")
 	x.press(":limits\r").shows("Limits", "policy wait")
 	x.escape().shows("60 operations")

@@ -158,7 +158,7 @@ func TestEverywhere(t *testing.T) {
 		x.escape().shows("60 operations")
 		x.press("J").shows(`"opid"`).escape()
 		x.press("y").shows("Sent the operation id to the terminal's clipboard.")
-		x.press("Y").shows("Copied the operation as JSON")
+		x.press("Y").shows("Sent the operation as JSON")
 		x.press("t").shows("Times are")
 		x.press("M").shows("Masked values are shown for 30 s.")
 		x.press("!").shows("list operations").escape()
