@@ -55,7 +55,7 @@ var lookedOnCall = []scene{
 	{name: "no-events", title: "No webhook has come", where: "› Events", word: "No receiver",
 		steps: []step{list, {"7", "No receiver"}}},
 	{name: "audit-all", title: "All records of the trail", where: "› Audit", word: "to be sent",
-		steps: then(removed, step{"8", "document.remove"}, step{".", "intent"})},
+		steps: then(removed, step{"8", "document.remove"}, step{".", "to be sent"})},
 	{name: "audit-record", title: "One record of the trail", where: "› ", word: "remove",
 		steps: then(removed, step{"8", "document.remove"}, step{enter, "ash"})},
 	{name: "audit-verify", title: "The trail is checked", where: "› Audit", word: "What was checked",
