@@ -101,7 +101,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("attach "+op.Documents[0].GUID.Line(0), "file id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
 	p.say("yes", "Done. Attached invoice.pdf.", "Documents, 4 rows.")
 	p.say("back", "Operation "+id)
-	p.say("history", "invoice.pdf removed by ana", "from read")
+	p.say("history", "invoice.pdf removed by ana", "source read")
 	p.say("back")
 	p.say("tree", "reports no parent and no child")
 	if err := p.leave(); err != nil {
