@@ -23,7 +23,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case Notify:
-		return s.notify(a.Level, a.Text)
+		return s.tell(a)
 	case Copy:
 		return s.copy(a)
 	case Write:

@@ -43,6 +43,20 @@ const (
 type Notify struct {
 	Level Level
 	Text  string
+	Hint  Hint
+}
+
+// Hint is a sentence about a key, apart from what its notice says: it is shown only where it
+// helps, and is not kept in the activity list.
+type Hint struct {
+	Text  string // one safe line
+	Works Place  // the only screen on which the key works; zero: it works everywhere
+	Opens Place  // the screen that the key opens, on which it says nothing new; zero: none
+}
+
+// helps reports whether a person at a place can use the hint.
+func (h Hint) helps(at Place) bool {
+	return h.Text != "" && (h.Works == Place{} || h.Works == at) && (h.Opens == Place{} || h.Opens != at)
 }
 
 // Copy copies text to the terminal's clipboard by OSC 52. What is its name in the

@@ -15,6 +15,12 @@ const (
 	keptNotes = 200
 )
 
+// activityWord is the width of sign and word before the text of a line, the same for notices and calls.
+const activityWord = 16
+
+// activityText is the column where that text begins.
+const activityText = len("  15:04:05  ") + activityWord + 1
+
 // latestNotes is how many notices are above the calls.
 const latestNotes = 8
 
@@ -69,7 +75,15 @@ func (a *activity) note(at time.Time, k Level, line string) {
 
 // newActivity returns the page that the key "!" opens.
 func newActivity(s *Shell) *pager {
-	p := newPager(s, 0, "Activity", activityLines)
+	p := newPager(s, 0, "Activity", nil)
+	p.low = true
+	p.lines = func(s *Shell) []string {
+		var out []string
+		for _, l := range activityLines(s) {
+			out = append(out, draw.Hang(l, activityText, p.room(s))...)
+		}
+		return out
+	}
 	p.live = func(s *Shell, now time.Time) time.Time {
 		var at time.Time
 		for _, c := range s.activity.calls {
@@ -116,7 +130,7 @@ func activityLines(s *Shell) []string {
 			text += s.th.Dim.Render("  " + times(n.times) + " since " + format.Clock(n.first, s.shown.zone))
 		}
 		notes = append(notes, "  "+s.th.Dim.Render(format.Clock(n.at, s.shown.zone))+"  "+
-			s.th.Tone(tone).Render(draw.Fit(sign+" "+word, 9))+" "+text)
+			s.th.Tone(tone).Render(draw.Fit(sign+" "+word, activityWord))+" "+text)
 	}
 	latest := min(len(notes), latestNotes)
 	section := func(title string, lines []string) {
@@ -154,7 +168,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 		sign, word, tone = th.Signs.Unknown, "unknown", theme.Warn
 	}
 	line := "  " + th.Dim.Render(format.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word,
-		16)) + " " + safe(c.What)
+		activityWord)) + " " + safe(c.What)
 	if c.Class != "" {
 		line += th.Dim.Render("  " + safe(c.Class))
 	}

@@ -389,8 +389,10 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 		parts = append(parts, s.th.Info.Render(what))
 	}
 	switch {
+	case src.Problem != "" && noticed && src.At.IsZero():
+		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" read failed"))
 	case src.Problem != "" && noticed:
-		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" see below"))
+		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" reload failed"))
 	case src.Problem != "": // the title stays: a screen says itself what is wrong
 		room := s.w - draw.Width(s.title()) - draw.Width(strings.Join(parts, " ")) - 16
 		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))

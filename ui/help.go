@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"opdeck/ui/draw"
@@ -15,7 +16,7 @@ const (
 	helpNames  = 14  // of the keys' names
 	helpGap    = 3
 	helpAcross = 3  // columns at most
-	helpLine   = 80 // of a topic's column: longer lines continue below themselves
+	helpLine   = 56 // enough for a topic's column: longer lines continue below themselves
 )
 
 // newHelp returns the help of a screen from its keys, in columns if there is room.
@@ -24,7 +25,7 @@ func newHelp(s *Shell, top *openScreen) *pager {
 	p.wide = helpWidth
 	p.lines = func(s *Shell) []string {
 		w := p.room(s)
-		out := s.helpColumns(w, helpKeys, 1, func(w int) [][]string { return s.helpOfKeys(top.screen, w) })
+		out := s.helpColumns(w, helpKeys, func(w int) []helpBlock { return s.helpOfKeys(top.screen, w) })
 		if g, ok := top.screen.(HelpTopic); ok {
 			title, lines := g.HelpTopic()
 			out = append(out, "", s.th.Title.Render(title))
@@ -32,16 +33,41 @@ func newHelp(s *Shell, top *openScreen) *pager {
 			for _, l := range lines {
 				widest = max(widest, draw.Width(l)+2)
 			}
-			out = append(out, s.helpColumns(w, min(widest, helpLine), 0,
-				func(w int) [][]string { return topicBlocks(lines, w) })...)
+			out = append(out, s.helpColumns(w, min(widest, helpLine),
+				func(w int) []helpBlock { return topicBlocks(lines, w) })...)
 		}
 		return out
 	}
 	return p
 }
 
-// helpOfKeys is a block of lines of w cells for each group of keys.
-func (s *window) helpOfKeys(screen Screen, w int) [][]string {
+// helpBlock is lines that stay in one column. gap is the number of empty lines before it, unless it begins a column;
+// then again is above it: the title of the group that it continues; "": none.
+type helpBlock struct {
+	lines []string
+	gap   int
+	again string
+}
+
+// atTop returns the lines of a block that begins a column.
+func (b helpBlock) atTop() []string {
+	if b.again == "" {
+		return b.lines
+	}
+	return append([]string{b.again}, b.lines...)
+}
+
+// helpGroup returns a group of blocks with a title, which stays with the first of them.
+func (s *window) helpGroup(title string, blocks []helpBlock) []helpBlock {
+	for i := range blocks {
+		blocks[i].again = s.th.Title.Render(title) + s.th.Dim.Render(" (continued)")
+	}
+	blocks[0] = helpBlock{lines: append([]string{s.th.Title.Render(title)}, blocks[0].lines...), gap: 1}
+	return blocks
+}
+
+// helpOfKeys is the groups of keys in blocks of w cells, and the signs.
+func (s *window) helpOfKeys(screen Screen, w int) []helpBlock {
 	var own []keymap.Key
 	shared := map[string]bool{}
 	for _, k := range keymap.Join(s.keys.Nav, s.keys.Global) {
@@ -53,27 +79,48 @@ func (s *window) helpOfKeys(screen Screen, w int) [][]string {
 		}
 	}
 	global := keymap.All(s.keys.Global)
-	var out [][]string
+	var out []helpBlock
 	for _, group := range []struct {
 		title string
 		keys  []keymap.Key
 	}{{"This screen", own}, {"Anywhere", global[places:]}, {"Screens", global[:places]},
 		{"Moving", keymap.All(s.keys.Nav)}} {
 		if len(group.keys) > 0 {
-			out = append(out, append([]string{s.th.Title.Render(group.title)}, s.helpLines(group.keys, w)...))
+			out = append(out, s.helpGroup(group.title, s.helpLines(group.keys, w))...)
 		}
 	}
-	marks := []string{s.th.Title.Render("Marks")}
-	return append(out, append(marks, s.helpEntry("·", namesIn(w, 1), s.th.Key,
-		"hidden or unsafe character; the raw view is exact. "+
-			"Joined emoji and some Indic and Persian spellings show it too.", theme.Style{}, w)...))
+	return append(out, s.helpGroup("Signs", s.helpSigns(w))...)
+}
+
+// helpSigns explains the signs of the margin and of all screens; those of a list's rows are in its topic.
+func (s *window) helpSigns(w int) []helpBlock {
+	var out []helpBlock
+	signs := s.th.Signs
+	for _, one := range [][2]string{
+		{signs.Cursor, "in the margin: the row of the cursor"},
+		{signs.Mark, "in the margin: a marked row"},
+		{signs.Good, "good, or done"},
+		{signs.Bad, "bad, or failed"},
+		{signs.Warn, "needs attention"},
+		{signs.Wait, "waits, or is sent and not answered"},
+		{signs.Unknown, "not known, as the outcome of a write without an answer"},
+		{signs.Off, "off, as a key that does nothing now"},
+		{signs.Info, "a fact or work in progress"},
+		{signs.Locked, "locked"},
+		{"·", "hidden or unsafe character; the raw view is exact. " +
+			"Joined emoji and some Indic and Persian spellings show it too."},
+	} {
+		out = append(out, helpBlock{lines: s.helpEntry(one[0], namesIn(w, 1), s.th.Key, one[1], theme.Style{}, w)})
+	}
+	return out
 }
 
 // helpLines returns keys with their sentences. A reason that switches off several of them
 // is shown once, below them.
-func (s *window) helpLines(keys []keymap.Key, w int) []string {
+func (s *window) helpLines(keys []keymap.Key, w int) []helpBlock {
 	off := map[string][]string{} // names by reason
-	var reasons, out []string
+	var reasons []string
+	var out []helpBlock
 	widest := 0
 	for _, k := range keys {
 		widest = max(widest, draw.Width(strings.Join(k.Shown(), " ")))
@@ -95,14 +142,15 @@ func (s *window) helpLines(keys []keymap.Key, w int) []string {
 		if why != "" {
 			lines[0] = s.th.Dim.Render(s.th.Signs.Off) + lines[0][1:]
 		}
-		out = append(out, lines...)
 		if len(off[why]) == 1 {
-			out = append(out, s.helpEntry("", names, name, "off: "+why, s.th.Warn, w)...)
+			lines = append(lines, s.helpEntry("", names, name, "off: "+why, s.th.Warn, w)...)
 		}
+		out = append(out, helpBlock{lines: lines})
 	}
 	for _, why := range reasons {
 		if len(off[why]) > 1 {
-			out = append(out, s.helpEntry("", names, s.th.Dim, strings.Join(off[why], " ")+" off: "+why, s.th.Warn, w)...)
+			out = append(out, helpBlock{lines: s.helpEntry("", names, s.th.Dim, strings.Join(off[why], " ")+" off: "+why,
+				s.th.Warn, w)})
 		}
 	}
 	return out
@@ -130,14 +178,15 @@ func (s *window) helpEntry(name string, names int, ns theme.Style, text string, 
 }
 
 // topicBlocks are the lines of a topic in w cells, each with the indented ones below it.
-func topicBlocks(lines []string, w int) [][]string {
-	var out [][]string
+func topicBlocks(lines []string, w int) []helpBlock {
+	var out []helpBlock
 	for _, l := range lines {
 		below := strings.HasPrefix(l, " ") && len(out) > 0
 		if !below {
-			out = append(out, nil)
+			out = append(out, helpBlock{})
 		}
-		out[len(out)-1] = append(out[len(out)-1], draw.Hang("  "+l, textAt("  "+l), w)...)
+		b := &out[len(out)-1]
+		b.lines = append(b.lines, draw.Hang("  "+l, textAt("  "+l), w)...)
 	}
 	return out
 }
@@ -154,8 +203,8 @@ func textAt(l string) int {
 }
 
 // helpColumns lays blocks out in the number of columns (of at least least cells) that needs the
-// fewest lines; gap is the number of lines between blocks. blocks makes them for a width.
-func (s *window) helpColumns(w, least, gap int, blocks func(w int) [][]string) []string {
+// fewest lines. blocks makes them for a width.
+func (s *window) helpColumns(w, least int, blocks func(w int) []helpBlock) []string {
 	var best [][]string
 	bestW := w
 	for n := 1; n <= helpAcross; n++ {
@@ -163,7 +212,7 @@ func (s *window) helpColumns(w, least, gap int, blocks func(w int) [][]string) [
 		if n > 1 && each < least {
 			break
 		}
-		if cols := fillColumns(blocks(each), n, gap); best == nil || height(cols) < height(best) {
+		if cols := fillColumns(blocks(each), n); best == nil || height(cols) < height(best) {
 			best, bestW = cols, each
 		}
 	}
@@ -194,25 +243,26 @@ func height(cols [][]string) int {
 
 // fillColumns fills n columns with blocks, each whole, so that the highest column is as
 // low as it can be.
-func fillColumns(blocks [][]string, n, gap int) [][]string {
-	h := 0
+func fillColumns(blocks []helpBlock, n int) [][]string {
+	h, all := 0, 0
 	for _, b := range blocks {
-		h = max(h, len(b))
+		h, all = max(h, len(b.atTop())), all+len(b.lines)
 	}
+	h = max(h, all/n)
 	for ; ; h++ {
 		cols, at := make([][]string, n), 0
 		for _, b := range blocks {
-			if len(cols[at]) > 0 && len(cols[at])+gap+len(b) > h {
+			if len(cols[at]) > 0 && len(cols[at])+b.gap+len(b.lines) > h {
 				if at++; at == n {
 					break
 				}
 			}
-			if len(cols[at]) > 0 {
-				cols[at] = append(cols[at], make([]string, gap)...)
-			} else if strings.TrimSpace(strings.Join(b, "")) == "" {
-				continue // no column begins with an empty line
+			switch {
+			case len(cols[at]) > 0:
+				cols[at] = append(append(cols[at], make([]string, b.gap)...), b.lines...)
+			case strings.TrimSpace(strings.Join(b.lines, "")) != "": // no column begins with an empty line
+				cols[at] = slices.Clone(b.atTop())
 			}
-			cols[at] = append(cols[at], b...)
 		}
 		if at < n {
 			return cols

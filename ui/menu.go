@@ -118,7 +118,7 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 	i := m.hits[m.at]
 	why := m.Items[i].Why
 	if why != "" && !m.refuses {
-		return Notify{Denied, why}, nil, false
+		return Notify{Level: Denied, Text: why}, nil, false
 	}
 	if m.Pick == nil {
 		return nil, nil, true

@@ -101,6 +101,7 @@ type Toast struct {
 	Each []string
 	// About is the finding that Text says; it is not shown above a screen that prints the finding.
 	About *verdict.Finding
+	Hint  Hint
 }
 
 // Presence lists the other people on a place. The header shows it while the

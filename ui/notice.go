@@ -35,6 +35,8 @@ type statusLine struct {
 type notice struct {
 	kind  Level
 	text  string
+	hint  Hint
+	layer any // what covered the screen when it was made: the key of the hint works only there
 	until time.Time
 	shows time.Duration // how long it is shown
 	news  bool          // not the answer to a key
@@ -50,13 +52,22 @@ func times(n int) string { return format.Count(n) + " times" }
 
 // notify shows a notice and keeps it in the activity list.
 func (s *statusLine) notify(k Level, line string) tea.Cmd {
-	s.activity.note(s.now(), k, line)
-	return s.hint(k, line)
+	return s.tell(Notify{Level: k, Text: line})
+}
+
+// tell is notify for a notice with a hint.
+func (s *statusLine) tell(n Notify) tea.Cmd {
+	s.activity.note(s.now(), n.Level, n.Text)
+	return s.put(s.made(n))
 }
 
 // hint shows a notice without a record, such as that a key has no effect here.
 func (s *statusLine) hint(k Level, line string) tea.Cmd {
-	n := s.made(k, line)
+	return s.put(s.made(Notify{Level: k, Text: line}))
+}
+
+// put shows a notice instead of the current one.
+func (s *statusLine) put(n notice) tea.Cmd {
 	if s.lock.on {
 		s.lock.hold(&s.notice, n)
 	} else {
@@ -67,23 +78,39 @@ func (s *statusLine) hint(k Level, line string) tea.Cmd {
 }
 
 // made returns a notice with the current time.
-func (s *statusLine) made(k Level, line string) notice {
-	shows := noticeShort
+func (s *statusLine) made(of Notify) notice {
+	k, shows := of.Level, noticeShort
 	if k == Error || k == Denied || k == Warning {
 		shows = noticeLong
 	}
-	line = untrusted.Text(line).Line(400) // safe to draw, whatever its source
-	n := notice{kind: k, text: line, until: s.now().Add(shows), shows: shows, times: 1}
+	line := untrusted.Text(of.Text).Line(400) // safe to draw, whatever its source
+	n := notice{kind: k, text: line, hint: of.Hint, until: s.now().Add(shows), shows: shows, times: 1}
+	n.hint.Text = untrusted.Text(of.Hint.Text).Line(200)
+	if top := s.top(); top != nil {
+		n.layer = layerOf(top.screen)
+	}
 	if k.bad() && s.notice.kind == k && s.notice.text == line {
 		n.times += s.notice.times
 	}
 	return n
 }
 
-func (s *window) reportNotice(n notice) {
+func (s *statusLine) reportNotice(n notice) {
 	if s.opt.Report != nil {
-		s.opt.Report(Notify{n.kind, n.text})
+		s.opt.Report(Notify{Level: n.kind, Text: s.withHint(n, n.text)})
 	}
+}
+
+// withHint returns the text of a notice with its hint, if that helps on the current screen.
+func (s *statusLine) withHint(n notice, text string) string {
+	at, layer := Place{}, any(nil)
+	if top := s.top(); top != nil {
+		at, layer = top.screen.Place(), layerOf(top.screen)
+	}
+	if !n.hint.helps(at) || n.hint.Works != (Place{}) && layer != n.layer {
+		return text
+	}
+	return text + " " + n.hint.Text
 }
 
 // toast shows news. It replaces no notice: earlier or more important ones are shown first,
@@ -95,7 +122,7 @@ func (s *statusLine) toast(t Toast) {
 	if len(t.Each) == 0 {
 		s.activity.note(s.now(), t.Level, t.Text)
 	}
-	n := s.made(t.Level, t.Text)
+	n := s.made(Notify{Level: t.Level, Text: t.Text, Hint: t.Hint})
 	n.news, n.about = true, t.About
 	switch old := s.notice; {
 	case s.lock.on:
@@ -153,7 +180,7 @@ func (k Level) look(th *theme.Theme) (sign, word string, tone theme.Tone) {
 	case Warning:
 		return th.Signs.Warn, "careful", theme.Warn
 	case Error:
-		return th.Signs.Bad, "error", theme.Bad
+		return th.Signs.Bad, "failed", theme.Bad
 	case Denied:
 		return th.Signs.Off, "off", theme.Warn
 	}

@@ -89,8 +89,34 @@ func TestOneErrorStandsOnce(t *testing.T) {
 	}
 	w.top().frame = "  Reload failed: " + said
 	r.Send(uitest.Key("j"))
-	r.Has("! see below")
+	r.Has("! reload failed")
 	if n := strings.Count(r.View(), "service cannot be reached"); n != 1 {
 		t.Errorf("it is shown %d times\n%s", n, r.View())
+	}
+}
+
+// A hint about a key is shown where the key helps, and nowhere else.
+func TestHintWhereItHelps(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test)).Send(uitest.Size(100, 30))
+	here := w.top().Place()
+	elsewhere := ui.Place{Kind: "elsewhere"}
+	for name, c := range map[string]struct {
+		hint ui.Hint
+		want bool
+	}{
+		"it works here":              {ui.Hint{Text: "z restores it.", Works: here}, true},
+		"it works on another screen": {ui.Hint{Text: "z restores it.", Works: elsewhere}, false},
+		"it opens another screen":    {ui.Hint{Text: "z restores it.", Opens: elsewhere}, true},
+		"it opens what is open":      {ui.Hint{Text: "z restores it.", Opens: here}, false},
+		"it works everywhere":        {ui.Hint{Text: "z restores it."}, true},
+		"there is none":              {ui.Hint{}, false},
+	} {
+		r.Send(ui.Toast{Level: ui.Success, Text: "Removed " + name + ".", Hint: c.hint})
+		r.Has("Removed " + name + ".")
+		if got := strings.Contains(r.View(), "z restores it."); got != c.want {
+			t.Errorf("%s: hint shown: %t", name, got)
+		}
+		r.Send(w.clock.Wait(10 * time.Second))
 	}
 }

@@ -49,7 +49,7 @@ const dialogWidth = 76
 // the screen are on each side of it.
 const (
 	besideWindow = 100
-	leastBeside  = 8
+	leastBeside  = 13
 )
 
 // hangsAt is the line of the upper edge of a dialog that hangs.

@@ -191,8 +191,14 @@ func (p *Page) NotReread() []string {
 	if p.Err == nil {
 		return nil
 	}
-	th := p.env.Theme
-	return []string{th.Warn.Render(th.Signs.Warn + " Reload failed: " + p.Err.Public)}
+	return []string{p.env.ReloadFailed(p.Err)}
+}
+
+// ReloadFailed says that what is shown is of an earlier read, why, and how to read it again: one line, to be wrapped
+// and not cut.
+func (e *Env) ReloadFailed(err *api.Error) string {
+	return e.Theme.Warn.Render(e.Theme.Signs.Warn + " Reload failed: " + strings.TrimRight(safe(err.Public), ".") + ". " +
+		e.Way(e.Keys.Global.Reload) + " tries again.")
 }
 
 // Problem returns the sentence of an error for Source, "" for none.

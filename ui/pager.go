@@ -22,8 +22,10 @@ type pager struct {
 	wide  int    // maximum width in cells
 	raw   []byte // the JSON that it shows and y copies, with the current masking; nil: none
 	w, h  int
+	rows  int  // of low: its lines
 	copy  Copy // Text empty: nothing to copy
 	hides bool // raw is masked in lines and copy
+	low   bool // its height is that of its lines, which fit its width
 	k     keymap.Viewer
 	shows keymap.Key // reveals masked values
 }
@@ -105,10 +107,16 @@ func (p *pager) layout(s *Shell) {
 	if again {
 		p.readRaw(s)
 	}
+	p.h = max(h-2, 1)
 	if again || p.live != nil || w != p.w {
-		p.view.SetLines(p.lines(s))
+		lines := p.lines(s)
+		if p.view.SetLines(lines); p.low {
+			p.rows = len(lines)
+		}
 	}
-	p.w, p.h = w, max(h-2, 1)
+	if p.w = w; p.low && !p.view.Seeking() { // the line of a search takes the place of none
+		p.h = max(min(p.h, p.rows), 1)
+	}
 	p.view.SetSize(p.w, p.h)
 }
 

@@ -196,7 +196,7 @@ func (s *router) answer(msg Answer) tea.Cmd {
 		return tea.Batch(s.perform(st, a), cmd)
 	}
 	if w, ok := msg.(writeMsg); ok {
-		return s.notify(w.notice.Level, w.notice.Text)
+		return s.tell(w.notice)
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ func (s *statusLine) noticeLines(w, most int, shown bool) []string {
 		if s.notice.times > 1 {
 			line = strings.TrimRight(line, ".") + " (" + times(s.notice.times) + ")."
 		}
+		line = s.withHint(s.notice, line)
 	} else if line = s.outage(); line != "" {
 		sign, style = s.th.Signs.Bad, s.th.Bad
 	}

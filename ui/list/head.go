@@ -64,7 +64,7 @@ func (l *List[T]) ArrivedAbove() string {
 // stale reports whether the rows are those of an earlier read.
 func (l *List[T]) stale() bool { return l.Err != nil && l.rows.Len() > 0 }
 
-// over returns the lines above the table; the last one warns that the rows are stale.
+// over returns the lines above the table; the last ones warn that the rows are stale.
 func (l *List[T]) over() []string {
 	if l.spec.OwnStale {
 		return l.screen.HeadLines()
@@ -77,9 +77,11 @@ func (l *List[T]) Stale() []string {
 	if !l.stale() {
 		return nil
 	}
-	th := l.Env.Theme
-	return []string{th.Warn.Render(draw.Cut(th.Signs.Warn+" Reload failed: "+untrusted.Text(l.Err.Public).Line(200),
-		l.w))}
+	line := l.Env.ReloadFailed(l.Err)
+	if l.Env.Theme.Linear {
+		return []string{line}
+	}
+	return draw.Hang(line, 2, l.w)
 }
 
 // Drawn implements ui.Drawer.

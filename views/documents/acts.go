@@ -109,8 +109,7 @@ func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd 
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
 	return s.write("removing "+name, writeDoneMsg{what: "Removal",
-		done: "Removed " + name + "; " + s.env.Way(s.keys.Restore) + " restores it.", took: &removed{r.GUID,
-			d.FileName.Line(80)}},
+		done: "Removed " + name + ".", took: &removed{r.GUID, d.FileName.Line(80)}},
 		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
 		})
@@ -216,8 +215,7 @@ func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 		s.toNew()
 	} else if msg.op != nil && msg.err == nil {
 		msg.done += " The operation could not be read again to show it."
-		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "this list is older than the last write; " +
-			s.env.Keys.Global.Reload.Help().Key + " reads it."}
+		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "This list is older than the last write."}
 	}
 	if msg.err != nil {
 		notice := ui.Failure(msg.what, msg.err)
@@ -226,13 +224,15 @@ func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 		}
 		return append(acts, notice), s.reread(msg.err)
 	}
+	done := s.env.Proven(s.ID, msg.done)
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)
+		done.Hint = ui.Hint{Text: s.env.Way(s.keys.Restore) + " restores it.", Works: s.Place()}
 	}
 	if n := len(s.undone); msg.back != "" && n > 0 && s.undone[n-1].guid == msg.back {
 		s.undone = s.undone[:n-1]
 	}
-	return append(acts, s.env.Proven(s.ID, msg.done)), nil
+	return append(acts, done), nil
 }
 
 // reread looks again when what we show cannot be right any more.

@@ -71,7 +71,7 @@ func TestRemoveAndPutBack(t *testing.T) {
 	if asked.OPID != opid || !strings.HasPrefix(asked.GUID, "ba464e45") || asked.Force || asked.Seen == nil {
 		t.Fatalf("asked for %+v", asked)
 	}
-	r.Has("Removed invoice.pdf; z restores it.")
+	r.Has("Removed invoice.pdf. z restores it.")
 	if strings.Contains(r.View(), "7.1 kB") || strings.Count(r.View(), "invoice.pdf") != 1 {
 		t.Errorf("the row is still there:\n%s", r.View())
 	}
@@ -381,7 +381,7 @@ func TestAlone(t *testing.T) {
 	p := shelltest.Alone(uitest.NewProgram(t), ui.Options{Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())},
 		func(env *ui.Env) ui.Model { return NewScreen(env, f.caller(), f.parts(), opid) })
 	p.See("invoice.pdf").Type("x").See("Remove invoice.pdf from operation")
-	p.Type("Y").See("Removed invoice.pdf; z restores it.").Type("\x03").Ended()
+	p.Type("Y").See("Removed invoice.pdf.").Type("\x03").Ended()
 }
 
 // TestDoneAndNotShown: a proven write is done, also when the operation could not be

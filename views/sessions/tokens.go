@@ -174,8 +174,8 @@ func (s *Screen) found(findings []Finding) ui.Action {
 
 // ask puts cost and consequence before the act.
 func (s *Screen) ask(a sessionAct) ui.Action {
-	if s.Doing != "" {
-		return ui.Notify{Level: ui.Denied, Text: "A " + s.Doing + " is already in progress."}
+	if why := s.busy(a.key == &s.keys.Refresh); why != "" {
+		return ui.Notify{Level: ui.Denied, Text: why}
 	}
 	facts := s.env.Pairs(present.AskedSession(s.st), nil)
 	account := untrusted.Text(s.st.Account).Line(120)
@@ -212,7 +212,26 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 }
 
 // Keys implements ui.Screen.
-func (s *Screen) Keys() []keymap.Key { return s.PageKeys(false, keymap.All(s.keys)...) }
+func (s *Screen) Keys() []keymap.Key {
+	k := s.keys
+	for _, one := range []*keymap.Key{&k.Refresh, &k.Login, &k.Reset, &k.Doctor} {
+		if why := s.busy(one == &k.Refresh); why != "" && one.Why() == "" {
+			one.Off(why)
+		}
+	}
+	return s.PageKeys(false, keymap.All(k)...)
+}
+
+// busy says why an act cannot begin now; "": it can. refresh: it is a refresh, which nobody begins during another one.
+func (s *Screen) busy(refresh bool) string {
+	switch {
+	case s.Doing != "":
+		return "A " + s.Doing + " is already in progress."
+	case refresh && s.st.Holder != nil:
+		return "A process is already refreshing the session, or logging in."
+	}
+	return ""
+}
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string { return "Session" }

@@ -298,3 +298,14 @@ func TestANextStepNamesTheKeysThatWork(t *testing.T) {
 	r, _ = open(t, &fake{}, known)
 	r.Has("(press X)")
 }
+
+// While a process refreshes the session, the key of a refresh is off and says why; a login stays possible.
+func TestNoSecondRefresh(t *testing.T) {
+	st := live()
+	st.State, st.Holder = "rotating", &session.Owner{Host: "desk-2", PID: 4712}
+	r, _ := open(t, &fake{st: st})
+	r.Send(uitest.Key("Z"))
+	r.Says("A process is already refreshing the session")
+	r.Send(uitest.Key("I"))
+	r.Says("Log in again?")
+}

@@ -22,6 +22,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/views/approvals"
 )
 
 // people tracks other people on the same store: who is at the same place, whose write waits for approval.
@@ -187,7 +188,8 @@ func (p *people) toast(r approval.Request, first bool) (ui.Toast, bool) {
 	switch {
 	case approval.Decides(p.who, r):
 		return ui.Toast{Level: ui.Warning, Text: untrusted.Text(r.Requester.Name).Line(30) + " asks for approval: " +
-			what + ". " + cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}, true
+			what + ".", Hint: ui.Hint{Opens: ui.Place{Kind: approvals.Kind},
+			Text: cmp.Or(p.opens, press(keys.Global.Audit)+" then "+press(keys.Audit.Approvals)) + " shows it."}}, true
 	case first || !mine:
 		return ui.Toast{}, false
 	case r.State == approval.Approved:

@@ -21,7 +21,7 @@ func TestWhoseRequest(t *testing.T) {
 		t.Errorf("ana is asked about her own request: %v", toast)
 	}
 	open.Requester = approval.Person{Name: "bo", UID: "1002", Host: "here"}
-	if toast, reported := p.toast(open, false); !reported || !strings.HasSuffix(toast.Text, "8 then Q shows it.") {
+	if toast, reported := p.toast(open, false); !reported || toast.Hint.Text != "8 then Q shows it." {
 		t.Errorf("%v %v", toast, reported)
 	}
 	mine := approval.Request{State: approval.Approved, Requester: approval.Person{Name: "Ana ", UID: "1001", Host: "here"},
