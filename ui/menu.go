@@ -147,7 +147,7 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		width = max(dialogWidth, min(choicesWidth(m.Items)+4, width))
 	}
 	in := max(min(w, width)-4, 1)
-	lines := []string{s.th.Accent.Render(":") + m.edit.View(s.th, max(in-1, 1), true, "type to filter")}
+	lines := []string{s.th.Accent.Render("/ ") + m.edit.View(s.th, max(in-2, 1), true, "type to filter")}
 	list := make([]Choice, 0, m.shown())
 	for _, i := range m.hits {
 		list = append(list, m.Items[i])
