@@ -25,6 +25,9 @@ const (
 	MaxUpload                          = maxPDF
 )
 
+// UploadLimits is the sentence that says what CheckFile accepts.
+const UploadLimits = "The service accepts PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB."
+
 // MediaType guesses the media type from the file's name and first bytes.
 func MediaType(name string, content []byte) string {
 	switch strings.ToLower(filepath.Ext(name)) {

@@ -231,31 +231,41 @@ const (
 
 func (f *Form) draw() []string {
 	th := f.env.Theme
-	fields, focus := f.fields.View(th, f.w)
 	head, bad := f.head()
-	rows, kept := 0, min(len(head), leastProblem)
-	if len(f.problem) == 0 {
-		kept = 0
+	kept := 0 // of a refusal
+	if len(f.problem) > 0 {
+		kept = min(len(head), leastProblem)
 	}
-	if f.offers() { // the text above is dropped first, then the list down to a few lines
-		room := f.h - 1 - len(fields)
-		rows = max(min(max(room-len(head), fewest), listed, room), 0)
-		if n := len(f.offered()); n > 0 && rows == 0 { // the other fields are dropped
-			rows = max(min(n, leastListed, f.h-3), 0)
+	list := f.listLines(listed)
+	reserved := 0
+	if f.offers() {
+		reserved = fewest
+	}
+	fields := f.fields.View(th, f.w, true)
+	if len(head)+len(fields.Lines)+reserved > f.h { // whatever the list has now: nothing jumps
+		fields = f.fields.View(th, f.w, false)
+	}
+	n, all := len(list), len(fields.Lines)
+	// The text above is dropped first, then the list down to a few lines, then the other fields.
+	rows := max(min(max(f.h-all-len(head), fewest), n, f.h-all), 0)
+	if n := len(f.offered()); rows < min(n, leastListed) {
+		rows = max(min(n, leastListed, f.h-kept-(fields.Below-fields.Label)), 0)
+	}
+	if rows < n {
+		list = nil
+		if rows > 0 {
+			list = f.listLines(rows)
 		}
 	}
-	room := max(f.h-rows-kept, 1)
-	if rows > 0 {
-		room--
+	lines := slices.Insert(fields.Lines, fields.Below, list...)
+	if room := max(f.h-kept, 1); len(lines) > room { // the field with the focus is in view, with its list
+		from := min(max(fields.Label-1, 0), len(lines)-room)
+		if below := fields.Below + len(list); below > from+room {
+			from = min(fields.Label, len(lines)-room)
+		}
+		lines = lines[from : from+room]
 	}
-	if over := len(fields) - room; over > 0 { // the field with the focus is in view
-		from := max(min(focus-1, over), 0)
-		fields = fields[from : from+room]
-	}
-	if rows > 0 {
-		fields = append(append(fields, ""), draw.Lay(f.listLines(rows), f.w, rows)...)
-	}
-	if n := max(min(len(head), f.h-len(fields)), 0); n < len(head)-1 && n > 0 { // the fields matter most
+	if n := max(min(len(head), f.h-len(lines)), 0); n < len(head)-1 && n > 0 { // the fields matter most
 		if head = head[:n]; head[n-1] != "" {
 			head[n-1] = draw.Cut(head[n-1]+" …", f.w)
 		}
@@ -265,7 +275,11 @@ func (f *Form) draw() []string {
 	for i := range head[:min(bad, len(head))] {
 		head[i] = th.Bad.Render(head[i])
 	}
-	return append(head, fields...)
+	out := append(head, lines...)
+	if f.offers() { // room for a list that opens later: nothing jumps
+		out = append(out, make([]string, max(min(listed-len(list), f.h-len(out)), 0))...)
+	}
+	return out
 }
 
 // head returns the lines above the fields: the refusal, of bad lines, and the introduction.

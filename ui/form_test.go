@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,5 +69,30 @@ func TestFillRunsTheModel(t *testing.T) {
 	r.Send(uitest.Key("esc"), w.clock.Wait(time.Second), uitest.Type("again"), uitest.Key("enter"))
 	if want := "Ana hush,Ana again"; strings.Join(sent, ",") != want || form.keys != 15 {
 		t.Errorf("sent %q, %d keys", sent, form.keys)
+	}
+}
+
+// TestAListIsUnderItsField: what a field offers is drawn below its text and above the next field.
+func TestAListIsUnderItsField(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	options := []widget.Option{{Value: "ONE"}, {Value: "TWO"}}
+	form := ui.NewForm(w.top().env, ui.Ask{Title: "Own", Intro: []string{"Why."},
+		Fields: []widget.Field{{Label: "First", Options: options}, {Label: "Second", Options: options}, {Label: "Third"}}})
+	_ = r
+	for _, h := range []int{30, 12, 8} {
+		form.Update(tea.WindowSizeMsg{Width: 36, Height: h})
+		for range 2 {
+			lines := strings.Split(form.View(), "\n")
+			if len(lines) > h {
+				t.Errorf("%d lines of %d", len(lines), h)
+			}
+			at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "› ") })
+			if got := strings.Join(lines[at+2:at+4], " "); !strings.Contains(got, "ONE") || !strings.Contains(got, "TWO") {
+				t.Errorf("height %d: below the field is %q\n%s", h, got, form.View())
+			}
+			form.Update(uitest.Key("tab"))
+		}
+		form.Update(uitest.Key("tab"))
 	}
 }

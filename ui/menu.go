@@ -147,7 +147,7 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		width = max(dialogWidth, min(choicesWidth(m.Items)+4, width))
 	}
 	in := max(min(w, width)-4, 1)
-	lines := []string{s.th.Accent.Render(":") + m.edit.View(s.th, max(in-1, 1), true, "type to filter")}
+	lines := []string{s.th.Accent.Render("/ ") + m.edit.View(s.th, max(in-2, 1), true, "type to filter")}
 	list := make([]Choice, 0, m.shown())
 	for _, i := range m.hits {
 		list = append(list, m.Items[i])
@@ -209,6 +209,9 @@ func (c Choice) about() string {
 	return c.About
 }
 
+// leastName is the width that names keep at most when the texts after them need the rest.
+const leastName = 36
+
 // choiceLines draws choices in at most rows lines of w cells, marks the one at index at (-1:
 // none), and shows the number of hidden ones; further: there are more than the list has.
 func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) []string {
@@ -221,7 +224,7 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 	name, rest := choiceWidths(list[from:to])
 	var out []string
 	for i := from; i < to; i++ {
-		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w-2-rest, w/2, 12))))
+		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w-2-rest, min(w/2, leastName), 12))))
 	}
 	if !more || rows < 1 {
 		return out
@@ -248,7 +251,7 @@ func choiceLine(th *theme.Theme, c Choice, marked bool, w, name int) string {
 	}
 	text := c.Text
 	if about != "" {
-		text, about = draw.Fit(text, name), "  "+about
+		text, about = draw.Pad(draw.Middle(text, name), name), "  "+about // names differ at their ends
 	}
 	room := w - 2 - draw.Width(text)
 	note = draw.Cut(note, max(room-2, 0))
@@ -256,7 +259,7 @@ func choiceLine(th *theme.Theme, c Choice, marked bool, w, name int) string {
 		room -= draw.Width(note) + 2
 	}
 	about = draw.Cut(about, max(room, 0))
-	text = draw.Cut(text, w-2)
+	text = draw.Middle(text, w-2)
 	space := draw.Space(w - 2 - draw.Width(text) - draw.Width(about) - draw.Width(note))
 	return style(theme.Accent).Render(sign) + style(tone).Render(text) + style(theme.Dim).Render(about+space+note)
 }

@@ -15,9 +15,9 @@ func TestMenuIsAsWideAsItsItems(t *testing.T) {
 	items := []ui.Choice{{Text: long, About: "OPERATION_DOCUMENT", Note: "175 kB  8acbfe…0d2797"}, {Text: "short", Why: "it is attached here already"}, {Text: "plain"}}
 	for w, whole := range map[int][]string{
 		200: {long + "  OPERATION_DOCUMENT  175 kB  8acbfe…0d2797", "off: it is attached here already"},
-		100: {long[:40], "OPERATION_DOCUMENT  175 kB  8acbfe…0d2797"},
-		60:  {"name name name name", "off: it is attached here already"},
-		40:  {"name name", "short", "plain"},
+		100: {"name name nam…name name", "end  OPERATION_DOCUMENT  175 kB  8acbfe…0d2797"},
+		60:  {"name name na", "name name end", "off: it is attached here already"},
+		40:  {"name na", "end", "short", "plain"},
 	} {
 		world := newWorld()
 		o := world.options(ui.Test)

@@ -184,10 +184,20 @@ func (f *Form) looked(i int, value, said string, err error) (Action, tea.Cmd) {
 	return f.submit()
 }
 
-// listLines draws the options of the field with the focus.
+// listLines draws what can be chosen for the field with the focus, in at most rows lines below
+// its text; nil if it has no list.
 func (f *Form) listLines(rows int) []string {
 	th, d, list := f.env.Theme, f.focused(), f.offered()
-	if len(list) == 0 {
+	indent := draw.Space(min(listIndent, max(f.w-1, 0)))
+	w := f.w - len(indent)
+	var out []string
+	if len(list) > 0 {
+		items := make([]Choice, len(list))
+		for i, o := range list {
+			items[i] = Choice{Text: cmp.Or(o.Text, o.Value), About: o.About}
+		}
+		out = choiceLines(th, items, f.picks.at, w, rows, f.picks.more && d.Complete != nil)
+	} else {
 		said := ""
 		switch {
 		case f.picks.seek.busy:
@@ -196,12 +206,16 @@ func (f *Form) listLines(rows int) []string {
 			said = "tab completes, down lists the folder"
 		case len(d.Options) > 0:
 			said = "Not one of the known values; you can still send it."
+		default:
+			return nil
 		}
-		return []string{th.Dim.Render(draw.Cut(said, f.w))}
+		out = []string{"  " + th.Dim.Render(draw.Cut(said, w-2))}
 	}
-	items := make([]Choice, len(list))
-	for i, o := range list {
-		items[i] = Choice{Text: cmp.Or(o.Text, o.Value), About: o.About}
+	for i := range out {
+		out[i] = indent + out[i]
 	}
-	return choiceLines(th, items, f.picks.at, f.w, rows, f.picks.more && d.Complete != nil)
+	return out
 }
+
+// listIndent puts the names of a list below the typed text: their own sign takes two cells.
+const listIndent = 2

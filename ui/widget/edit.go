@@ -3,6 +3,7 @@ package widget
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"opdeck/api/untrusted"
 	"opdeck/ui/draw"
@@ -156,13 +157,17 @@ func (e *Edit) View(th *theme.Theme, w int, focused bool, hint string) string {
 	if w <= 0 {
 		return ""
 	}
-	if len(e.value) == 0 {
-		hint = draw.Cut(hint, w-1)
-		cursor := " "
+	if len(e.value) == 0 { // the cursor is on the hint, which begins where the text will
+		shown := draw.Cut(hint, w-1)
+		rest, under := shown, ""
 		if focused {
-			cursor = th.Cursor.Render(" ")
+			first, size := utf8.DecodeRuneInString(shown)
+			if size == 0 {
+				first = ' '
+			}
+			rest, under = shown[size:], th.Cursor.Render(string(first))
 		}
-		return cursor + th.Dim.Render(hint) + draw.Space(w-1-draw.Width(hint))
+		return under + th.Dim.Render(rest) + draw.Space(w-max(draw.Width(shown), draw.Width(under)))
 	}
 	cells := e.cells()
 	var b strings.Builder

@@ -269,40 +269,61 @@ func (f *Form) Clear() {
 	}
 }
 
-// View draws the form: label, value and, beside the field, what is wrong with it. Each
-// field takes two lines and what its error needs; at is the line of the focused one.
-func (f *Form) View(th *theme.Theme, w int) (out []string, at int) {
+// gutter is the cells before a typed text: those of the sign, then the bar of the field.
+const gutter = 4
+
+// Drawn is a form as lines; Label is the first line of the field with the focus and Below the
+// line behind its last one, where its list goes.
+type Drawn struct {
+	Lines        []string
+	Label, Below int
+}
+
+// View draws the form. A field is its label, a bar with the typed text behind it, and what was
+// found about the text or is wrong with it; spaced puts an empty line where nothing was.
+func (f *Form) View(th *theme.Theme, w int, spaced bool) (out Drawn) {
+	in := max(w-gutter, 1)
 	for i, d := range f.fields {
-		sign, label := "  ", th.Dim.Render(draw.Cut(d.label(), w-2))
+		sign, label, bar := "  ", th.Dim.Render(draw.Cut(d.label(), w-2)), th.Dim.Render(th.Signs.Side)
 		if i == f.focus {
-			at = len(out)
+			out.Label = len(out.Lines)
 			sign, label = th.Accent.Render(th.Signs.Crumb)+" ", th.Title.Render(draw.Cut(d.label(), w-2))
+			bar = th.Accent.Render(th.Signs.Side)
 		}
-		out = append(out, sign+label)
-		out = append(out, "  "+f.edits[i].View(th, w-2, i == f.focus, d.Hint))
-		problem := ""
-		if f.touched[i] {
-			problem = f.problem(i)
+		out.Lines = append(out.Lines, sign+label, "  "+bar+" "+f.edits[i].View(th, in, i == f.focus, d.Hint))
+		said := f.said(th, i, in)
+		for _, l := range said {
+			out.Lines = append(out.Lines, draw.Space(gutter)+l)
 		}
-		if l := f.looks[i]; d.Look != nil { // its line is always there: nothing jumps
-			said := ""
-			if l.value == f.edits[i].Value() && problem == "" {
-				said = l.said
-			}
-			if problem == "" && (i != f.focus || f.note == "") {
-				out = append(out, "  "+th.Dim.Render(draw.Cut(said, w-2)))
-			}
+		if i == f.focus {
+			out.Below = len(out.Lines)
 		}
-		if i == f.focus && f.note != "" {
-			problem = f.note
-		}
-		if problem != "" {
-			for _, l := range draw.Wrap(th.Signs.Bad+" "+problem, w-2) {
-				out = append(out, "  "+th.Bad.Render(l))
-			}
+		if last := i == len(f.fields)-1; spaced && len(said) == 0 && (!last || d.Look != nil) { // nothing jumps
+			out.Lines = append(out.Lines, "")
 		}
 	}
-	return out, at
+	return out
+}
+
+// said are the lines below field i: why a key was refused, what is wrong, or what was found.
+func (f *Form) said(th *theme.Theme, i, w int) (out []string) {
+	problem := ""
+	if f.touched[i] {
+		problem = f.problem(i)
+	}
+	if i == f.focus && f.note != "" {
+		problem = f.note
+	}
+	if problem != "" {
+		for _, l := range draw.Wrap(th.Signs.Bad+" "+problem, w) {
+			out = append(out, th.Bad.Render(l))
+		}
+		return out
+	}
+	if l := f.looks[i]; l.said != "" && l.value == f.edits[i].Value() {
+		out = append(out, th.Dim.Render(draw.Cut(l.said, w)))
+	}
+	return out
 }
 
 func oneLine(s string) string { return safeLine(s, 400) }

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -83,8 +84,33 @@ func TestSecretIsNotDrawn(t *testing.T) {
 }
 
 func formView(f *Form) []string {
-	lines, _ := f.View(plainTheme, 60)
-	return lines
+	return f.View(plainTheme, 60, true).Lines
+}
+
+// TestAFieldShowsWhereToType: empty or not, a field has a bar behind which the text begins; the
+// hint is in the column of the text, and all fields are equally far apart.
+func TestAFieldShowsWhereToType(t *testing.T) {
+	look := func(context.Context, string) (string, error) { return "", nil }
+	f := NewForm(Field{Label: "A", Value: "text"}, Field{Label: "B", Hint: "hint", Look: look}, Field{Label: "C"},
+		Field{Label: "D", Hint: "hint"})
+	for _, spaced := range []bool{true, false} {
+		for range f.Len() {
+			v, apart := f.View(plainTheme, 20, spaced), 2
+			if spaced {
+				apart = 3
+			}
+			for i, want := range []string{"text", "hint", "", "hint"} {
+				got := strings.TrimRight(ansi.Strip(v.Lines[i*apart+1]), " ")
+				if want := strings.TrimRight("  "+plainTheme.Signs.Side+" "+want, " "); got != want {
+					t.Errorf("field %d, spaced %v: %q, want %q", i, spaced, got, want)
+				}
+			}
+			if v.Label != f.Focus()*apart || v.Below != v.Label+2 {
+				t.Errorf("focus %d: label %d, below %d", f.Focus(), v.Label, v.Below)
+			}
+			f.Move(1)
+		}
+	}
 }
 
 func TestFormChecksItsFields(t *testing.T) {

@@ -159,9 +159,7 @@ func (s changes) askUpload() ui.Action {
 	return ui.Ask{Title: "Upload and attach", Verb: "Continue", Fields: s.fileFields("", ""),
 		Intro: []string{"The file is uploaded to the customer's files and then attached to operation " + draw.ID(s.ID, 13) +
 			".",
-			"The service accepts PDF up to 10 MB, JPEG, PNG and Word up to 5 MB, text up to 1 MB. One " +
-				"customer call and one " +
-				"billing call."},
+			api.UploadLimits + " One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			op, f, host := *s.Op, fileFrom(v, ""), s.parts.Host
 			return ui.Asking(act.DocumentUpload, s.object(f.name),

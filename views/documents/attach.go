@@ -66,27 +66,26 @@ func (s customerFile) attached(d storedfile.Document) int {
 // chooseFile offers the files that were read.
 func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 	offered := s.choosable(files)
-	items := make([]ui.Choice, len(offered), len(offered)+1)
+	items := []ui.Choice{{Text: "Another file", Note: "by its id", Words: []string{"id", "name"}}}
 	for i, d := range offered {
-		items[i] = d.Choice()
+		c := d.Choice()
 		if s.attached(d) > 0 {
-			items[i].Why = "already attached"
+			c.Why = "already attached"
 		} else if i < len(s.undone) {
-			items[i].About += ", removed here"
+			c.About += ", removed here"
 		}
+		items = append(items, c)
 	}
-	items = append(items, ui.Choice{Text: "Another file",
-		About: "by its id, with another name in the operation if you want",
-		Words: []string{"id"}})
 	return ui.Choose{Title: "Attach a file of " + cmp.Or(s.Op.Customer.Name.Line(40), "the customer"), Items: items,
+		At: 1, // the first file
 		Typed: func(id string) (ui.Action, bool) {
 			return s.confirmAttach(storedfile.Document{ID: id, Size: -1}, ""), api.CheckID("file id", id) == nil
 		},
 		Pick: func(i int) (ui.Action, tea.Cmd) {
-			if i == len(offered) {
+			if i == 0 {
 				return s.changes().askAttach(), nil
 			}
-			return s.confirmAttach(offered[i], ""), nil
+			return s.confirmAttach(offered[i-1], ""), nil
 		}}
 }
 

@@ -72,7 +72,7 @@ func TestAttachPicks(t *testing.T) {
 	}
 	r, clock := open(t, f)
 	r.Send(uitest.Key("a"))
-	r.Has("▌ passport.png", "off: already attached", "Another file") // what can be attached is first
+	r.Has("▌ passport.png", "off: already attached", "Another file") // the mark is on what can be attached
 	r.Send(uitest.Type("passp"), uitest.Key("enter"))
 	r.Has("Attach passport.png to operation", "PASSPORT")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
@@ -115,7 +115,7 @@ func TestAttachListReadsOn(t *testing.T) {
 	before := f.calls
 	r.Send(uitest.Key("a"))
 	r.Has("▌ one.pdf", "two.pdf", "More files (one customer call)", "2 of 5 files read")
-	r.Send(uitest.Keys("down", "down"))
+	r.Send(uitest.Key("down"))
 	if f.calls != before+1 {
 		t.Errorf("%d calls before the end was reached", f.calls-before)
 	}
@@ -137,7 +137,7 @@ func TestAttachListReadsOn(t *testing.T) {
 	}
 	calls := f.calls
 	r.Send(uitest.Keys("backspace", "backspace", "backspace", "down", "down", "down", "down", "down", "down", "down"))
-	r.Has("▌ Another file")
+	r.Has("▌ five.pdf", "Another file")
 	if f.calls != calls {
 		t.Errorf("%d calls though all was read", f.calls-calls)
 	}

@@ -32,7 +32,8 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
 	intro := []string{"Replace " + d.FileName.Line(60) +
 		" with another file: opdeck removes it, then uploads and attaches the new file.",
-		"opdeck records each step first, so you can resume or abandon an unfinished replacement."}
+		"opdeck records each step first, so you can resume or abandon an unfinished replacement.",
+		api.UploadLimits}
 	if ended {
 		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service usually refuses this.")
 	}

@@ -65,9 +65,8 @@ var sentences = map[api.RemedyKind]words{
 		screen: "Do not repeat it yet: opdeck keeps checking, and the audit trail shows the outcome."},
 	api.AwaitApproval: {command: "When it is approved, run the same command again.",
 		screen: "When it is approved, press the same key again."},
-	api.LookFirst: {command: "It may have been done. Check the object before you repeat it."},
-	api.SmallerFile: {command: "The service accepts PDF up to 10 MB, JPEG, PNG and " +
-		"Word up to 5 MB, text up to 1 MB."},
+	api.LookFirst:   {command: "It may have been done. Check the object before you repeat it."},
+	api.SmallerFile: {command: api.UploadLimits},
 
 	api.AskRole:       {command: "Roles that may: {names}."},
 	api.AskOperator:   {command: "Only the service's support can change what the account may do."},
