@@ -188,6 +188,7 @@ type Choose struct {
 type Choice struct {
 	Text, Note string   // Note is drawn dim at the right edge
 	About      string   // a sentence, drawn dim after Text; the filter also searches its words
+	Cells      []Cell   // in the place of About: columns that are aligned over all choices of the menu
 	Words      []string // other names that the filter finds: "rm"
 	Why        string   // the reason why it cannot be chosen; "": it can
 }

@@ -16,7 +16,8 @@ import (
 type Found struct {
 	Place Place
 	Text  string // one safe line that names it: its id as lists show it, or a name
-	About string // one safe line: status, amount, customer
+	About string // one safe line
+	Cells []Cell // in the place of About: amount, status, customer
 }
 
 // Search is what a person typed to find something.
@@ -118,18 +119,15 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	if m.nearest != "" {
 		title = "No match for “" + draw.Cut(safe(m.q.Text), 40) + "”. The nearest that matches"
 	}
-	var items []Choice
-	for _, one := range rows {
-		items = append(items, Choice{Text: one.Text, About: one.About})
-	}
-	s.push(newMenu(s, 0, Choose{Title: title, Items: items, Pick: func(i int) (Action, tea.Cmd) {
-		return do(func(s *Shell) tea.Cmd {
-			if rows[i].Place == (Place{}) {
-				return s.OpenTyped(m.kind, m.nearest)
-			}
-			return s.open(rows[i].in(m.kind))
-		}), nil
-	}}))
+	s.push(newMenu(s, 0, Choose{Title: title, Items: s.choices(rows),
+		Pick: func(i int) (Action, tea.Cmd) {
+			return do(func(s *Shell) tea.Cmd {
+				if rows[i].Place == (Place{}) {
+					return s.OpenTyped(m.kind, m.nearest)
+				}
+				return s.open(rows[i].in(m.kind))
+			}), nil
+		}}))
 	return nil
 }
 

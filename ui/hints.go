@@ -88,10 +88,10 @@ func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 }
 
 // drawHints draws as many keys as fit completely. It gives room alternately to the keys at the
-// right edge, the most important first, and to the others. The right edge stays empty unless
-// a key needs it.
+// right edge, the most important first, and to the others. Both
+// margins stay empty.
 func (s *hintBar) drawHints(keys, last []label) string {
-	room := s.w + 1 // no gap after the last one
+	room := s.w // a margin on each side, and no gap after the last one
 	fits := func(list []label, i int) bool {
 		if i >= len(list) {
 			return false
@@ -113,7 +113,7 @@ func (s *hintBar) drawHints(keys, last []label) string {
 		}
 	}
 	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // in reading order: reload, help, commands
-	return draw.Spread(" "+s.labels(keys[:l]), s.labels(right), s.w-min(room, 1))
+	return draw.Spread(" "+s.labels(keys[:l]), s.labels(right), s.w-1)
 }
 
 // labels draws keys on one line.

@@ -152,9 +152,7 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 	for _, i := range m.hits {
 		list = append(list, m.Items[i])
 	}
-	for _, f := range m.found {
-		list = append(list, Choice{Text: f.Text, About: f.About})
-	}
+	list = append(list, s.choices(m.found)...)
 	rows := max(min(h-3, len(m.Items)), 1) // the height of the whole list, so that it does not move while the person types
 	if m.finds {
 		rows = max(min(h-3-hangsAt, len(list)), 1)
@@ -175,9 +173,12 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 // choicesWidth is the width in cells of a list of choices without cuts: the cursor, the
 // names, and the texts after them.
 func choicesWidth(list []Choice) int {
-	name, rest := choiceWidths(list)
+	name, rest := choiceWidths(tabled(list, wholeTable))
 	return 2 + name + rest
 }
+
+// wholeTable is a width that has room for every column of a menu.
+const wholeTable = 1 << 10
 
 // choiceWidths returns the width of the names and of the texts after the widest one.
 func choiceWidths(list []Choice) (name, rest int) {
@@ -221,10 +222,15 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 	}
 	from := max(min(max(at, 0)-rows/2, len(list)-rows), 0)
 	to := min(from+rows, len(list))
-	name, rest := choiceWidths(list[from:to])
+	list = tabled(list, w-2)
+	name, rest := choiceWidths(untabled(list[from:to]))
 	var out []string
 	for i := from; i < to; i++ {
-		out = append(out, choiceLine(th, list[i], i == at, w, min(name, max(w-2-rest, min(w/2, leastName), 12))))
+		width := min(name, max(w-2-rest, min(w/2, leastName), 12))
+		if len(list[i].Cells) > 0 {
+			width = min(draw.Width(list[i].Text), w-2)
+		}
+		out = append(out, choiceLine(th, list[i], i == at, w, width))
 	}
 	if !more || rows < 1 {
 		return out
@@ -237,6 +243,11 @@ func choiceLines(th *theme.Theme, list []Choice, at, w, rows int, further bool) 
 		said = "  " + th.Signs.More + " more begin with this"
 	}
 	return append(out, th.Dim.Render(draw.Cut(said, w)))
+}
+
+// untabled returns the choices without cells; their texts have widths of their own.
+func untabled(list []Choice) []Choice {
+	return slices.DeleteFunc(slices.Clone(list), func(c Choice) bool { return len(c.Cells) > 0 })
 }
 
 // choiceLine is one choice in w cells; name is the width of the names.

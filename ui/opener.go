@@ -180,7 +180,11 @@ func (d *opener) rows() []Found {
 
 func (d *opener) keys() []keymap.Key {
 	open := d.k.Choose
-	open.SetHelp(open.Help().Key, "open")
+	does := "open"
+	if d.at < 0 && len(d.rows()) > 0 { // ambiguous: see choose
+		does = "mark the first"
+	}
+	open.SetHelp(open.Help().Key, does)
 	return append([]keymap.Key{open}, d.k.Up, d.k.Down, d.k.Close)
 }
 
@@ -271,10 +275,7 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 		}
 		room -= len(lines)
 	}
-	var items []Choice
-	for _, r := range rows {
-		items = append(items, Choice{Text: r.Text, About: r.About})
-	}
+	items := s.choices(rows)
 	tail = append(tail, choiceLines(s.th, items, d.at, in, min(room, max(len(items), 1)), false)...)
 	return panel{title: d.title(), width: width, hangs: true, tail: tail, tone: theme.Accent}
 }

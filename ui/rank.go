@@ -26,7 +26,7 @@ func (c Choice) fit(typed string) int {
 	if typed == "" {
 		return fitsExactly
 	}
-	best, all := fitsNot, words(c.About)
+	best, all := fitsNot, words(c.About+" "+c.said())
 	for _, name := range append([]string{c.Text}, c.Words...) {
 		name = strings.ToLower(name)
 		all = append(all, words(name)...)

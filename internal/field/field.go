@@ -92,6 +92,7 @@ type Column struct {
 	Signed       bool   // a sign begins each cell; the field of a status always is
 	Dim          bool   // secondary; a Count, Flag or ID always is
 	Age          bool   // for a Time: as an age
+	Shows        string // what its cells show, if the field's About says what a filter takes
 	NoZero       bool   // for a Count: 0 is shown empty
 	Decimal      bool   // for a Text: a number, aligned by its decimal point
 }

@@ -22,6 +22,9 @@ func Minute(t time.Time, zone *time.Location) string { return stamp(t, zone, "20
 // Second is Minute with the seconds.
 func Second(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04:05") }
 
+// Date is the day of t in zone.
+func Date(t time.Time, zone *time.Location) string { return stamp(t, zone, time.DateOnly) }
+
 // Clock formats the time of day in zone to the second.
 func Clock(t time.Time, zone *time.Location) string { return stamp(t, zone, "15:04:05") }
 

@@ -236,6 +236,11 @@ func (h *Host) choose(ctx context.Context, c ui.Choose) (tea.Cmd, error) {
 	if i < 0 {
 		h.talk.Say(c.Title + ".")
 		for j, it := range c.Items {
+			for _, cell := range it.Cells {
+				if cell.Text != "" {
+					items[j] += ", " + sentence(cell.Text)
+				}
+			}
 			if it.Note != "" {
 				items[j] += ", " + sentence(it.Note)
 			}

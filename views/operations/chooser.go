@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -244,8 +245,8 @@ func (s columnChoice) chooserLines(w, h int) []string {
 	title := th.Title.Render("Columns")
 	if c.note != "" {
 		title += "  " + th.Warn.Render(draw.Cut(c.note, max(w-9, 0)))
-	} else {
-		title += th.Dim.Render(draw.Cut("  "+s.chooserKeys(), max(w-7, 0)))
+	} else if keys := s.chooserKeys(w); keys != "" {
+		title += th.Dim.Render(draw.Cut("  "+keys, max(w-7, 0)))
 	}
 	out := []string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(w, 0))), title}
 	rows := min(h-len(out), len(c.list))
@@ -262,14 +263,20 @@ func (s columnChoice) chooserFrom(h int) int {
 	return max(min(s.chooser.at-rows/2, len(s.chooser.list)-rows), 0)
 }
 
-// chooserKeys are those that a narrow hint line has no room for.
-func (s columnChoice) chooserKeys() string {
+// chooserKeys are the keys that change a column, if the hint line has no room for all keys.
+func (s columnChoice) chooserKeys(w int) string {
 	k := s.env.Keys.Columns
-	var out []string
-	for _, one := range []keymap.Key{k.Earlier, k.Later, k.Narrower, k.Wider, k.Reset} {
-		out = append(out, one.Help().Key+" "+one.Help().Desc)
+	line := func(keys ...keymap.Key) string {
+		var out []string
+		for _, one := range keys {
+			out = append(out, one.Help().Key+" "+one.Help().Desc)
+		}
+		return strings.Join(out, "  ")
 	}
-	return strings.Join(out, "  ")
+	if draw.Width(line(keymap.All(k)...)) <= w-2 {
+		return ""
+	}
+	return line(k.Earlier, k.Later, k.Narrower, k.Wider, k.Reset)
 }
 
 func (s columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int) string {
@@ -288,7 +295,8 @@ func (s columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int) 
 	if marked {
 		style, cursor = th.Selected, th.Signs.Cursor
 	}
-	line := draw.Fit(" "+sign+" "+draw.Pad(e.Name, 11)+" "+draw.Pad(state, 8)+" "+field.Operations.Get(e.Name).About,
+	f := field.Operations.Get(e.Name)
+	line := draw.Fit(" "+sign+" "+draw.Pad(e.Name, 12)+" "+draw.Pad(state, 8)+" "+cmp.Or(f.Column.Shows, f.About),
 		max(w-1, 0))
 	return style(theme.Accent).Render(cursor) + style(tone).Render(line)
 }

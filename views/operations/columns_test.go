@@ -62,9 +62,9 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	d := openWith(t, &fake{n: 30}, m.config())
 	want(t, d, at80)
 	d.keys("c")
-	d.Has("Columns", "! payment     no room")
+	d.Has("Columns", "! payment      no room")
 	d.keys("G", "k", "k", "k", "k", "k", "k", "k")
-	d.Has("▌ – commission  hidden")
+	d.Has("▌ – commission   hidden")
 	d.keys(" ")
 	want(t, d, "created status amount customer commission")
 	d.keys("<", "<", "<", "<", "<", "<", "<", "<", "<", "<", "<", "<") // to the front
@@ -125,11 +125,11 @@ func TestOneColumnStays(t *testing.T) {
 func TestAColumnWithoutRoomIsKeptFirst(t *testing.T) {
 	d := open(t, &fake{n: 30})
 	d.keys("c", "down", "down", "down", "down", "down", "down", "down") // docs
-	d.Has("▌ ! documents   no room")
+	d.Has("▌ ! documents    no room")
 	d.keys(" ")
 	want(t, d, "created status amount customer documents")
 	d.keys(" ")
-	d.Has("▌ – documents   hidden")
+	d.Has("▌ – documents    hidden")
 	want(t, d, at80)
 }
 

@@ -62,6 +62,7 @@ type Exported struct {
 // View is a saved view: of the config, the person's own, or one that everybody has.
 type View struct {
 	Name, Filter, Sort string
+	About              string         // what it lists; empty: only the filter says it
 	Columns            []field.Choice // nil: those of the list
 	Own                bool           // the person saved it, and can change it
 	Stock              bool           // everybody has it

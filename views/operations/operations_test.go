@@ -259,7 +259,7 @@ func TestSortMenu(t *testing.T) {
 func TestViewsAreCounted(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys("v")
-	d.Has("everything", "pending", "20 operations", "is not an amount")
+	d.Has("everything", "pending", "20  config", "is not an amount")
 	d.keys("down", "enter")
 	d.Has("20 operations match", "status:PENDING")
 	d.keys("v", "down", "down", "enter")

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -68,7 +69,7 @@ func (s savedViews) readViews(done string) tea.Cmd {
 func (s savedViews) countViews() tea.Cmd {
 	ix, views := s.index, s.views()
 	return s.env.Read(s.saved, func(ctx context.Context) ui.Then {
-		var counts []string
+		var counts []counted
 		for _, v := range views {
 			counts = append(counts, countOf(ctx, ix, v))
 		}
@@ -76,21 +77,24 @@ func (s savedViews) countViews() tea.Cmd {
 	})
 }
 
-func countOf(ctx context.Context, ix Index, v View) string {
+// counted is how many operations a view lists, or why that is not known.
+type counted struct{ n, why string }
+
+func countOf(ctx context.Context, ix Index, v View) counted {
 	q, err := filter.Parse(v.Filter)
 	if err != nil {
-		return untrusted.Text(err.Error()).Line(200)
+		return counted{"–", untrusted.Text(err.Error()).Line(200)}
 	}
 	n, err := ix.Count(ctx, q)
 	if err != nil {
-		return "cannot be counted"
+		return counted{"–", "cannot be counted"}
 	}
-	return format.Plural(int(n), "operation", "operations")
+	return counted{n: format.Count(int(n))}
 }
 
 // chooseView offers the views, and what can be done with the person's own.
-func (s savedViews) chooseView(views []View, counts []string) ui.Action {
-	items := []ui.Choice{{Text: "everything", Note: "no filter, newest first"}}
+func (s savedViews) chooseView(views []View, counts []counted) ui.Action {
+	items := []ui.Choice{{Text: "everything", Cells: []ui.Cell{{}, {}, {Text: "all operations, newest first"}}}}
 	picks := []func() (ui.Action, tea.Cmd){func() (ui.Action, tea.Cmd) { return s.useView(View{Sort: "-created"}) }}
 	add := func(c ui.Choice, pick func() (ui.Action, tea.Cmd)) {
 		items, picks = append(items, c), append(picks, pick)
@@ -103,11 +107,17 @@ func (s savedViews) chooseView(views []View, counts []string) ui.Action {
 		case v.Stock:
 			from = "built-in"
 		}
-		add(ui.Choice{Text: v.shown(), Note: counts[i] + "  " + untrusted.Text(v.Filter).Line(200) + "  " + from},
+		says, filter := cmp.Or(counts[i].why, v.About), untrusted.Text(v.Filter).Line(200)
+		if says == "" {
+			says, filter = filter, ""
+		}
+		add(ui.Choice{Text: v.shown(), Cells: []ui.Cell{{Text: counts[i].n, Number: true}, {Text: from}, {Text: says},
+			{Text: filter}}},
 			func() (ui.Action, tea.Cmd) { return s.useView(v) })
 	}
 	if s.cfg.KeepView == nil {
-		return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
+		return ui.Choose{Title: "Views", Foot: viewsFoot, Items: items,
+			Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
 	}
 	if v, ok := s.viewOf(s.view); ok && v.Own && s.viewChanged(v) {
 		add(ui.Choice{Text: "save “" + v.shown() + "” with the current settings", Note: "filter and order"},
@@ -127,8 +137,12 @@ func (s savedViews) chooseView(views []View, counts []string) ui.Action {
 				s.askDelete), nil
 		})
 	}
-	return ui.Choose{Title: "Views", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
+	return ui.Choose{Title: "Views", Foot: viewsFoot, Items: items,
+		Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
 }
+
+// viewsFoot says what the number of a view is.
+const viewsFoot = "The number is how many operations a view lists now."
 
 // pickOwn offers the person's own views.
 func (s savedViews) pickOwn(title string, then func(View) ui.Action) ui.Action {

@@ -81,7 +81,7 @@ func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err err
 	for _, r := range l.Others {
 		one := foundOperation(r)
 		if n, ok := note.Of(r.Op, notes); ok {
-			one.About = "note: " + n.Text.Line(60) + "  " + one.About
+			one.Cells[foundNote].Text = "note: " + n.Text.Line(60)
 		}
 		out.Matches = append(out.Matches, one)
 	}
@@ -98,14 +98,16 @@ func (f *finder) Nearest(ctx context.Context, q ui.Search) (string, error) {
 	return text, err
 }
 
-// foundOperation describes an operation by what tells it from others first: in a narrow window the end is cut.
+// foundNote is the cell of a found operation that has the note that matches.
+const foundNote = 2
+
+// foundOperation describes an operation by what tells it from others first: a narrow window leaves out the end.
 func foundOperation(r index.Record) ui.Found {
 	o := r.Op
-	about := []string{draw.Pad(o.Status.Line(14), 10), draw.PadLeft(format.Money(o.SourceAmount.Sum), 16),
-		o.Customer.Name.Line(40), o.Type.Line(14), o.Reference.Line(40)}
-	about = slices.DeleteFunc(about, func(s string) bool { return strings.TrimSpace(s) == "" })
 	return ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: string(o.OPID)}, Text: draw.ID(string(o.OPID), 13),
-		About: strings.Join(about, "  ")}
+		Cells: []ui.Cell{{Text: format.Money(o.SourceAmount.Sum), Number: true}, {Text: o.Status.Line(14)}, {},
+			{Text: o.Customer.Name.Line(40)}, {Day: o.CreatedAt.Time}, {Text: o.Type.Line(14)},
+			{Text: o.Reference.Line(40)}}}
 }
 
 // customers returns those of the newest operations whose customer's name contains what was typed, or whose id it is.

@@ -78,7 +78,8 @@ func (d *backend) listConfig(env *ui.Env) operations.Config {
 	}
 	for _, v := range index.StockViews() {
 		if _, own := d.Config.Views[v.Name]; !own {
-			c.Views = append(c.Views, operations.View{Name: v.Name, Filter: v.Filter, Sort: v.Sort, Stock: true})
+			c.Views = append(c.Views,
+				operations.View{Name: v.Name, Filter: v.Filter, Sort: v.Sort, About: v.About, Stock: true})
 		}
 	}
 	return c
