@@ -58,7 +58,7 @@ func TestBurstIsNoAnswer(t *testing.T) {
 			for _, g := range []ui.Environment{ui.Test, ui.Production} {
 				w := newWorld()
 				r := w.start(t, w.options(g)).Send(uitest.Burst(burst))
-				r.Has("Remove document", "[ No ]", "wait, keys work")
+				r.Has("Remove document", "[ No ]", "keys are ignored")
 				r.Send(w.clock.Wait(armed), uitest.Key("enter"))
 				r.HasNot("Remove document")
 				if len(w.removed) > 0 {
@@ -91,7 +91,7 @@ func TestQuestionIsArmedWhenItIsSeen(t *testing.T) {
 	if len(w.screens) != 2 || len(w.top().seen) != 0 {
 		t.Fatal("a question that nobody saw was answered")
 	}
-	r.Has("wait, keys work")
+	r.Has("keys are ignored")
 	r.Model = p.Model
 	r.Send(p.held...)
 	r.Send(w.clock.Wait(armed-1), uitest.Key("y"))

@@ -135,7 +135,7 @@ func (d *input) panel(s *Shell, _, _ int, now time.Time) panel {
 	f := d.model.form()
 	p := panel{title: f.ask.Title, tone: theme.Accent, tail: strings.Split(d.model.View(), "\n")}
 	if now.Before(d.armed) {
-		p.foot = s.th.Signs.Wait + " wait, keys work in a moment"
+		p.foot = s.th.Signs.Wait + " keys are ignored for a moment"
 	}
 	if f.sending {
 		p.foot = s.th.Signs.Wait + " checking first …"

@@ -167,7 +167,7 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	case q.k.Answer.Match(p):
 		return q.enter(now)
 	case !q.read && !q.cancel.Match(p) && (q.typed || q.k.Yes.Match(p)):
-		q.note = q.unread() + "."
+		q.note = "The end of the question was not shown yet."
 	case q.typed && !q.cancel.Match(p):
 		if q.edit.Type(p) {
 			q.last, q.yes = now, q.matches()
@@ -197,7 +197,7 @@ func (q *question) markOther() {
 	switch {
 	case q.yes:
 	case !q.read:
-		q.note = q.unread() + "."
+		q.note = "The end of the question was not shown yet."
 		return
 	case q.typed && !q.matches():
 		q.note = strings.TrimRight(q.demand(), ".:") + "."

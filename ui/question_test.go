@@ -102,7 +102,7 @@ func TestYes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			r := w.start(t, w.options(ui.Test)).Send(uitest.Key("x"), w.clock.Wait(armed))
-			r.HasNot("wait, keys")
+			r.HasNot("keys are ignored")
 			r.Send(yes...)
 			if len(w.removed) != 1 || w.removed[0] != "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2" {
 				t.Fatalf("removed %v", w.removed)

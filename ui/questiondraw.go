@@ -28,7 +28,7 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 		p.tone = theme.Bad
 	}
 	if !q.ready(now) {
-		p.foot = s.th.Signs.Wait + " wait, keys work in a moment"
+		p.foot = s.th.Signs.Wait + " keys are ignored for a moment"
 	}
 	return p
 }

@@ -317,7 +317,7 @@ func (x *terminal) closes(text string) *terminal {
 // armed waits until the open question takes keys.
 func (x *terminal) armed(texts ...string) *terminal {
 	x.t.Helper()
-	return x.shows(append(texts, "[ No ]")...).gone("keys work in a moment")
+	return x.shows(append(texts, "[ No ]")...).gone("keys are ignored for a moment")
 }
 
 // confirms presses enter behind typed characters until a text shows: right behind

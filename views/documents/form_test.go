@@ -125,7 +125,7 @@ func TestARefusedFormComesBack(t *testing.T) {
 		uitest.Type("signed"), uitest.Key("enter"))
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	r.Has("Upload refused", "Unknown document type:", "~/scans/deed.pdf", "› Type", "signed",
-		"wait, keys work in a moment")
+		"keys are ignored for a moment")
 	r.Send(uitest.Keys("enter", "esc"), uitest.Type("x"))
 	r.Has("Upload refused", "› Type")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"))

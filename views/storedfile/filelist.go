@@ -67,7 +67,8 @@ func (f FileList) Newest() []Document {
 func (d Document) Choice() ui.Choice {
 	return ui.Choice{Text: cmp.Or(draw.Middle(d.Name.Line(200), 60), draw.ID(d.ID, 36)),
 		About: cmp.Or(d.Kind.Line(30), "no type"),
-		Note:  draw.PadLeft(format.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13), Words: []string{untrusted.Text(d.ID).Line(64)}}
+		Note:  draw.PadLeft(format.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13),
+		Words: []string{untrusted.Text(d.ID).Line(64)}}
 }
 
 // Choose returns the menu that show builds from the files. At its end it reads the next page and moves the

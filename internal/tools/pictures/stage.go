@@ -248,7 +248,7 @@ func clock() func() time.Time {
 }
 
 // passing are texts that disappear by themselves.
-var passing = []string{"loading", "or more", "keys work in a moment", "Looking into"}
+var passing = []string{"loading", "or more", "keys are ignored for a moment", "Looking into"}
 
 // press writes a key, or a text like a person types it: each key waits for the effect of the previous one.
 func press(w io.Writer, keys string) error {
