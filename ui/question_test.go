@@ -72,7 +72,7 @@ func TestNoFakedYes(t *testing.T) {
 			w := newWorld()
 			r := w.start(t, w.options(ui.Test))
 			r.Send(uitest.Key("x"))
-			r.Has("Remove document", "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "1.2 MB", "[ No ]", "wait")
+			r.Has("Remove document", "9f1c2d3e-0001-4a5b-8c7d-aaaa0000b1c2", "1.2 MB", "[ No ]", "keys are ignored")
 			r.Send(fake(w.clock)...)
 			if len(w.removed) != 0 {
 				t.Errorf("removed %v", w.removed)

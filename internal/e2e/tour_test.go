@@ -19,8 +19,8 @@ func TestTour(t *testing.T) {
 	x.shows("Tour 2 of 8").press("1").shows("500 operations").press("/").types("status:PENDING").press(enter)
 
 	x.shows("Tour 3 of 8", "match").press(home, "d").shows("3 documents", "Tour 3 of 8")
-	x.press("x").armed("Remove invoice.pdf").press(pgdown, "y").shows("Removed invoice.pdf")
-	x.press("z").armed("Restore invoice.pdf").press(pgdown, "y")
+	x.press("x").armed("Remove invoice.pdf").press(pgdown).armed("operation status").press("y").shows("Removed invoice.pdf")
+	x.press("z").armed("Restore invoice.pdf").press(pgdown).armed("operation status").press("y")
 
 	x.shows("Tour 4 of 8").press(":").shows("Commands").types("tallinn").shows("Tallinn Tools OÜ").press(enter)
 	x.shows("Verification", "Next:").press("S").shows("Apply share token", "demo-corporate-ok-1").types("demo-corporate-ok-1").confirms("[ No ]")
@@ -34,7 +34,7 @@ func TestTour(t *testing.T) {
 
 	x.shows("Tour 7 of 8")
 	tour("lose the answer")
-	x.shows("will be lost").press(home, "d").shows("3 documents").press("x").armed("Remove invoice.pdf").press(pgdown, "y")
+	x.shows("will be lost").press(home, "d").shows("3 documents").press("x").armed("Remove invoice.pdf").press(pgdown).armed("operation status").press("y")
 
 	x.shows("Tour 8 of 8").press(esc, "8").shows("document.remove", "Tour 8 of 8").press(enter)
 	x.shows("The tour is done").gone("Tour 8 of 8").quit()

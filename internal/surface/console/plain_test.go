@@ -338,7 +338,7 @@ func TestASecondPerson(t *testing.T) {
 	if err := asker.leave(); err != nil {
 		t.Error(err)
 	}
-	judge.say("again", "News. Attention. ben asks", "approvals shows it.")
+	judge.say("again", "News. Attention. ben asks")
 	judge.say("again", "1 approval waits")
 	judge.say("deny 1", "or back:")
 	judge.say("not today", "Type yes to deny")
