@@ -44,7 +44,7 @@ type Status struct {
 	Seen        []Instance    // newest first, of the last day
 	History     []Event       // oldest first, the last 100
 	HeldFor     time.Duration // how long Holder has had the lease
-	EndsAfter   time.Duration // the age at which tokens end before their time; 0: they do not
+	EndsAfter   time.Duration // the age at which tokens end before they expire; 0: they do not
 	Verdict     Verdict       // the diagnosis of the history
 	AsOf        time.Time     // the store's wall clock at the read
 	// Ahead is how far the store's clock is ahead of this host's. All times here are the store's, in words too;

@@ -28,7 +28,7 @@ func TestProduction(t *testing.T) {
 	op := w.operations()[0]
 	x := w.console(80, 24)
 	x.shows("PRODUCTION", "━━")
-	x.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf", "Type the last 4 characters of the id:")
+	x.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf", "Type the last 4 characters of the document id:")
 	x.press("y", enter).gone("[ No ]")
 	if got := w.names(op.Opid); !strings.Contains(got, "invoice.pdf") {
 		t.Fatal("y was enough in production")
@@ -36,7 +36,7 @@ func TestProduction(t *testing.T) {
 	guid := op.Documents[0].GUID
 	x.press("x").armed("Remove invoice.pdf")
 	for i, r := range guid[len(guid)-4:] { // one by one: together they count as pasted
-		x.press(string(r)).shows("of the id: " + guid[len(guid)-4:][:i+1])
+		x.press(string(r)).shows("of the document id: " + guid[len(guid)-4:][:i+1])
 	}
 	x.confirms("Removed invoice.pdf. z restores it.")
 	x.quit()
@@ -81,7 +81,7 @@ func TestWrongClock(t *testing.T) {
 		w := newWorld(t, sandbox.Options{Faults: faults}, "")
 		x := w.console(80, 24)
 		x.shows("access 4m")
-		x.press("6").shows("live").press("r", "1").shows("60 operations")
+		x.press("6").shows("tokens are valid").press("r", "1").shows("60 operations")
 		if st := w.stats(); st.Logins != 1 || st.Unauthorized != 0 {
 			t.Errorf("%s: %d logins, %d refused calls", skew, st.Logins, st.Unauthorized)
 		}

@@ -172,7 +172,7 @@ func (s *scene) doctorSays(said string, want verdict.Finding) string {
 			first = f.Name + ": " + f.Text + " → " + f.Hint
 		}
 	}
-	if _, text, _ := strings.Cut(first, ": "); !strings.HasPrefix(text, said) || !strings.Contains(text, want.Next.Do) {
+	if _, text, _ := strings.Cut(first, ": "); !strings.HasPrefix(text, said) || !strings.Contains(text, strings.TrimSuffix(want.Next.Do, ".")) {
 		return first
 	}
 	return ""
@@ -231,13 +231,13 @@ func (s *scene) metricsSay(want verdict.Finding) string {
 func (s *scene) plainSays(said string, want verdict.Finding) string {
 	got := s.reads("12\nall\n", "--plain")
 	if got.code != 0 && got.out == "" { // it does not open
-		return has(got, said, want.Next.Do)
+		return has(got, said, strings.TrimSuffix(want.Next.Do, "."))
 	}
 	_, page, is := strings.Cut(got.out, "Attention. "+said)
 	if want.Part == verdict.PartBudget {
 		page, is = got.out, true
 	}
-	if !is || !strings.Contains(page, "\n"+said) || !strings.Contains(page, want.Next.Do) {
+	if !is || !strings.Contains(page, "\n"+said) || !strings.Contains(page, strings.TrimSuffix(want.Next.Do, ".")) {
 		return got.out + got.err
 	}
 	return ""

@@ -145,7 +145,7 @@ func sessionIncidents() map[string]incident {
 			s.until(patience, func() string { return last }, func() bool {
 				s.run(theCall...)
 				last = s.run("check", "session").out
-				return strings.Contains(last, "before their time")
+				return strings.Contains(last, "before they expire")
 			})
 		}, mend: func(s *scene) {
 			heals(s)
@@ -166,6 +166,6 @@ func sessionIncidents() map[string]incident {
 				return strings.Contains(s.run("check", "budget").out, "used up")
 			})
 		}, mend: func(s *scene) { s.later(time.Minute + 10*time.Second) }}.
-				says("borrower nightly (12)", `borrower nightly on [^()]+ \(\d of 4\)(, [^()]+ \(\d of 4\))*`),
+				says("borrower nightly used 12 of the 12", `borrower nightly on [^,]+ used \d of the 4(, [^,]+ used \d of the 4)*`),
 	}
 }

@@ -27,6 +27,6 @@ func TestAChildLeadsToItsParent(t *testing.T) {
 	p.leave()
 	x := w.console(120, 40)
 	x.press("/").types("id:"+child).press(enter).shows("1 of 1").press(enter).shows(child, "▌ id")
-	x.press("H").shows("Parent", "▌ ").press(enter).shows("Operation "+parent[:6], "yes, it has child operations")
+	x.press("H").shows("Parent", "▌ ").press(enter).shows("Operation "+parent[:6], "yes (H shows them)")
 	x.quit()
 }

@@ -162,9 +162,9 @@ func TestSecondPerson(t *testing.T) {
 	}
 	ask()
 	bo.shows("ana asks for approval: Remove document", op.Opid[:6], "1 to approve") // wherever bo is
-	bo.press("8").press("Q").shows("1 approval waits", "document.remove", "ana")
+	bo.press("8").press("Q").shows("1 approval waits", "remove invoice.pdf", "ana")
 	bo.press(".").shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid,
-		"Removes the document from", "wrong file")
+		"Removes the link only", "wrong file")
 	bo.press(enter).shows("Operation " + op.Opid[:6]).press(esc).shows("Exactly what is sent") // and back
 
 	ana.press("8").press("Q").shows("1 approval waits").press("+").shows("own request") // nobody lets their own pass

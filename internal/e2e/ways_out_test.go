@@ -161,7 +161,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	x = w.console(100, 30)
 	x.shows("2 things need attention: a replacement is unfinished")
 	x.press("o").types(op.Opid).press(enter).gone("Open an operation").shows(op.Opid).press("d").shows("is unfinished", "R resumes")
-	x.press("R").shows("Resume", "Abandon").press(enter).armed("then continue?").press("y").shows("Replaced invoice.pdf.")
+	x.press("R").shows("Resume", "Abandon").press(enter).armed("then go on?").press("y").shows("Replaced invoice.pdf.")
 	if got := w.raw(op.Opid); !strings.Contains(got, "amended.pdf") || strings.Contains(got, `"invoice.pdf"`) {
 		t.Errorf("the service has %s", got)
 	}
