@@ -11,6 +11,6 @@ func StockViews() []StockView {
 		{"stuck for two days", "phase:open updated>2d", "updated", "open, without a change for two days"},
 		{"changed today", "updated:today", "-updated", "last changed since 00:00 UTC"},
 		{"failed today", "phase:failed updated:today", "-updated", "failed, last changed since 00:00 UTC"},
-		{"large amounts", "amount>=100000", "-amount", "100,000 or more, in any currency"},
+		{"large amounts", "amount>=100000", "-amount", "at least 100,000, in any currency"},
 	}
 }

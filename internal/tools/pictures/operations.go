@@ -77,7 +77,7 @@ var lookedOperations = []scene{
 	{name: "palette-typed", title: "The palette with something typed", where: "Operations", word: "Ledger",
 		steps: []step{list, {":", "╭─ Commands"}, {"ledger", "customer DVb6"}}},
 	{name: "approval", title: "A write that waits for a second person", more: secondPerson, before: request,
-		where: "Approv", word: "document.remove", steps: []step{list, {"8", "› Audit"}, {"Q", "document.remove"}}},
+		where: "Approv", word: "remove invoice.pdf", steps: []step{list, {"8", "› Audit"}, {"Q", "remove invoice.pdf"}}},
 	{name: "approve", title: "The second person's question", more: secondPerson, before: request, where: "Approv",
 		word: "[ No ]", steps: []step{list, {"8", "› Audit"}, {"Q", "1 approval waits"}, {"+", "[ No ]"}}},
 }
