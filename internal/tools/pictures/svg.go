@@ -72,12 +72,14 @@ var varying = []struct {
 	re *regexp.Regexp
 	to string
 }{
-	{regexp.MustCompile(`on \S+, process \d+`), "on HOST"},
+	{regexp.MustCompile(`(on|of) \S+, process \d+`), "$1 HOST"},
 	{regexp.MustCompile(`^ *\S+ +process \d+ .*$`), "HOST"},
 	{regexp.MustCompile(`\S+/\d{2,}$|\S+/\d{3,}`), "HOST"},
 	{regexp.MustCompile(`after \d+(\.\d+)?(ms|s)`), "after …"},
 	{regexp.MustCompile(`(status \d+)  \S+$`), "$1  HOST"},
 	{regexp.MustCompile(`, \d+s ago`), ", now"},
+	{regexp.MustCompile(`, took \S+`), ""},
+	{regexp.MustCompile(`\d+m( \d+s)? of \d+m`), "…"},
 	{regexp.MustCompile(`(access|took) \d+\S*( \d+s)?`), "$1 …"},
 	{regexp.MustCompile(`\d+:\d\d(:\d\d)?( of \d+:\d\d)?`), "…"},
 	{regexp.MustCompile(`[█░▁▂▃▄▅▆▇]+`), "▁"},
