@@ -107,8 +107,8 @@ var RequestColumns = []Column[approval.Request]{
 var RequestListed = Named(RequestColumns, "id", "state", "act", "object", "item", "asked by", "until", "decided by",
 	"what")
 
-// Judged is what a second person decides by: why, who asks and until when, the record that it changes as the requester
-// saw it, and the guards that it lifts.
+// Judged returns what a second person needs for the decision: the reason, who asks and until when, the record as the
+// requester saw it, and the guards that the write lifts.
 func Judged(o Options, r approval.Request) []Fact {
 	a, s := r.Act, r.Act.Subject
 	out := Texts("reason", a.Reason)

@@ -164,7 +164,8 @@ type Span struct {
 	Tone Tone
 }
 
-// Payee is who is paid and the account, in one text; "" if the destination is not a counterparty's account.
+// Payee returns the name of the counterparty that is paid, with its masked or whole account number; "" if the
+// destination is not a counterparty's account.
 func Payee(o Options, op api.Operation) string {
 	a := op.Destination.CounterpartyAccount
 	if a == nil {

@@ -263,7 +263,7 @@ var InstanceColumns = []Column[session.Instance]{
 	textColumn("user", field.Column{Min: 12}, func(i session.Instance) string {
 		return "user " + safe(i.Owner.User, 120)
 	}),
-	textColumn("version", field.Column{Min: 12, Flex: 1}, func(i session.Instance) string {
+	textColumn("version", field.Column{Min: 20, Flex: 1}, func(i session.Instance) string {
 		return "version " + safe(i.Owner.Version, 120)
 	}),
 	{Name: "seen", Column: field.Column{Title: "seen"}, Cell: func(o Options, i session.Instance) Cell {

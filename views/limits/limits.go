@@ -132,6 +132,9 @@ func (s *Screen) spoken() []string {
 // The widths of the columns "used", "next call" and "429 (1 h)".
 const usedWide, nextWide, refusedWide = 9, 11, 11
 
+// lastMinute is the title of the bars.
+const lastMinute = "last 60 s"
+
 // columns are the widths of the columns; 0: it is not drawn.
 type columns struct{ gauge, spark, waiting, left, next, refused int }
 
@@ -155,6 +158,9 @@ func (s *Screen) columns(plotted bool) columns {
 	if left < 16 {
 		c.gauge, c.spark = max(left, 0), 0
 	}
+	if c.gauge <= len(lastMinute) { // a bar of two cells says nothing
+		c.gauge = 0
+	}
 	return c
 }
 
@@ -177,7 +183,7 @@ func (s *Screen) table(h int) []string {
 	if c == narrow {
 		title["next slot"], title["throttled"] = "next", "429"
 	}
-	head := draw.Fit("  "+title["class"], 11) + draw.Fit("last 60 s", c.gauge) + draw.FitRight(title["used"], usedWide) +
+	head := draw.Fit("  "+title["class"], 11) + draw.Fit(lastMinute, c.gauge) + draw.FitRight(title["used"], usedWide) +
 		draw.FitRight(title["room"], c.left) + draw.FitRight(title["next slot"], c.next) +
 		draw.FitRight(title["waiting"], c.waiting) + draw.FitRight(title["throttled"], c.refused)
 	if c.spark > 0 {

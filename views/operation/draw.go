@@ -48,7 +48,8 @@ func (s *Screen) Content() ui.Content {
 	return c
 }
 
-// headlines returns kind and state of the operation, and who is paid: in one line if it fits.
+// headlines returns the first lines of an operation: its status, type and amount, and the counterparty that is paid.
+// They are one line if it fits.
 func (s *Screen) headlines() []string {
 	th, line := s.env.Theme, s.env.Line(present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op)))
 	payee := present.Payee(s.env.Present(), *s.Op)

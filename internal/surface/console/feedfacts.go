@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/elapsed"
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/ui"
@@ -73,7 +74,7 @@ func callFacts(c api.Call, now time.Time) ui.CallFacts {
 		}
 	case c.Kind == "":
 		f.Phase, f.At = ui.CallDone, c.At.Add(c.Took)
-		f.Note = strconv.Itoa(c.Status) + " after " + c.Took.Round(time.Millisecond).String()
+		f.Note = "answer " + strconv.Itoa(c.Status) + ", " + elapsed.Text(c.Took)
 	case c.Write && c.Status == 0:
 		f.Phase, f.At = ui.CallUnknown, c.At.Add(c.Took)
 	default:
