@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
+	"opdeck/api/pattern"
 	"opdeck/api/secret"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
@@ -150,7 +150,7 @@ func wayError(ctx context.Context, op string, err error) error {
 // status with them, so the words decide: they are the service's refusal at any status, except one which says itself
 // that the call got lost.
 var messages = []struct {
-	re   *regexp.Regexp
+	re   *pattern.Pattern
 	kind Kind
 	rule Rule
 	say  string
@@ -174,8 +174,8 @@ var messages = []struct {
 
 // known matches the start of a message, ignoring case and any prefix of RPC libraries and loggers ("rpc error: code =
 // NotFound desc = …").
-func known(re string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` +
+func known(re string) *pattern.Pattern {
+	return pattern.New(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` +
 		re + `)`)
 }
 
@@ -274,7 +274,7 @@ func bareMessage(body []byte) string {
 
 func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }
 
-var tokenShapes = regexp.MustCompile(
+var tokenShapes = pattern.New(
 	`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)\S+|/auth/refresh/[^\s"']+`)
 
 // Scrub replaces anything that looks like a token with dots. It is the second line of defence; the first is that

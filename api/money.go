@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 
 	"opdeck/api/jsontree"
+	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 )
 
@@ -90,7 +90,7 @@ func (m *Money) scaled(v jsontree.Value, zeros bool) bool {
 }
 
 var (
-	plainDecimal  = regexp.MustCompile(`^-?[0-9]{1,40}(\.[0-9]{1,9})?$`)
+	plainDecimal  = pattern.New(`^-?[0-9]{1,40}(\.[0-9]{1,9})?$`)
 	scaledMembers = append([]string{"amount", "value", "scale", "decimals", "fractionDigits", "currency", "currencyIso"},
 		moneyMembers...)
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
+	"opdeck/api/pattern"
 )
 
 var customerCalls = []*Route{ListCustomers.Route, GetCustomer.Route, GetApplication.Route, SetApplication.Route,
@@ -143,7 +143,7 @@ var GetApplication = read(Route{Kind: "customer.application", Op: "read applicat
 	}})
 
 // noApplication matches messages that there is no application yet.
-var noApplication = regexp.MustCompile(
+var noApplication = pattern.New(
 	`(?i)\b(application|customer)\b.*\b(not (yet )?(configured|found|exist|created|set|submitted)|` +
 		`does not exist|missing|absent)|\bno application\b`)
 

@@ -2,7 +2,6 @@ package present
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"opdeck/api"
+	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
@@ -181,7 +181,7 @@ func listed(value untrusted.Text) untrusted.Text {
 var memberLabels = map[string]string{"operationLimit": "limit per operation"}
 
 // listItem is the place of an item in a path.
-var listItem = regexp.MustCompile(`\[[0-9]{1,6}\]\.?`)
+var listItem = pattern.New(`\[[0-9]{1,6}\]\.?`)
 
 // memberLabel is the label of a member without a Go field: its words in lower case, "daily limit" for dailyLimit,
 // "created" for createdAt.

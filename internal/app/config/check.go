@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"opdeck/api/limit"
+	"opdeck/api/pattern"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/field"
 )
@@ -56,7 +56,7 @@ func (c *Config) check(file string, src []byte) Mistakes {
 	return k.bad
 }
 
-var queryName = regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,64}$`)
+var queryName = pattern.New(`^[A-Za-z0-9_.\[\]-]{1,64}$`)
 
 // checkPaging checks the names for paging, and that each way has those that it needs.
 func (c *Config) checkPaging(k *checker) {
@@ -191,7 +191,7 @@ func (c *Config) checkAudit(k *checker) {
 	}
 }
 
-var listField = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+){0,2}$`)
+var listField = pattern.New(`^[^\s.]+(\.[^\s.]+){0,2}$`)
 
 func (k *checker) columns(list []string, path ...string) {
 	if _, err := field.ParseColumns(list); err != nil {

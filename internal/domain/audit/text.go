@@ -2,13 +2,13 @@ package audit
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 )
@@ -22,21 +22,21 @@ const (
 
 // secrets matches secrets that must never be stored.
 var secrets = []struct {
-	shape *regexp.Regexp
+	shape *pattern.Pattern
 	with  string
 }{
-	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,2}`), "***"},
-	{regexp.MustCompile(`(?i)(/auth/refresh/)[^\s/?#"']+`), "${1}***"},
-	{regexp.MustCompile(`(?i)(bearer|basic)(\s+)[^\s"',;]+`), "${1}${2}***"},
-	{regexp.MustCompile(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`),
+	{pattern.New(`eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,2}`), "***"},
+	{pattern.New(`(?i)(/auth/refresh/)[^\s/?#"']+`), "${1}***"},
+	{pattern.New(`(?i)(bearer|basic)(\s+)[^\s"',;]+`), "${1}${2}***"},
+	{pattern.New(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`),
 		"${1}***"},
 }
 
 // accounts matches possible account numbers: the form of an IBAN, even with wrong check digits, or at least ten
 // digits.
-var accounts = regexp.MustCompile(`[0-9A-Za-z][0-9A-Za-z-]{8,}[0-9A-Za-z]`)
+var accounts = pattern.New(`[0-9A-Za-z][0-9A-Za-z-]{8,}[0-9A-Za-z]`)
 
-var accountShape = regexp.MustCompile(`^(?:[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}|[0-9]{10,})$`)
+var accountShape = pattern.New(`^(?:[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}|[0-9]{10,})$`)
 
 // scrub removes known forms of secrets from s.
 func scrub(s string) string {

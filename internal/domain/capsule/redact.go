@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 
+	"opdeck/api/pattern"
 	"opdeck/internal/domain/verdict"
 )
 
@@ -33,8 +33,8 @@ func (n Names) Of(kind, value string) string {
 }
 
 var (
-	wordShape  = regexp.MustCompile(`^[a-z][a-z_]{0,40}$`)
-	routeShape = regexp.MustCompile(`^[A-Z]{3,7}( /[A-Za-z_/{}.-]*(/v[0-9])?[A-Za-z_/{}.-]*)?$`)
+	wordShape  = pattern.New(`^[a-z][a-z_]{0,40}$`)
+	routeShape = pattern.New(`^[A-Z]{3,7}( /[A-Za-z_/{}.-]*(/v[0-9])?[A-Za-z_/{}.-]*)?$`)
 )
 
 // Word is one of our words, such as a class or a state; anything else becomes "other".
@@ -136,7 +136,7 @@ func left(list []string) []string {
 	return out
 }
 
-var hostShape = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$`)
+var hostShape = pattern.New(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$`)
 
 // host is the name of the service's host, which the receiver of a capsule has to know.
 func host(s string) string {

@@ -1,10 +1,11 @@
 package capsule
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
+
+	"opdeck/api/pattern"
 )
 
 // shownKeys are the settings whose text is shown: words of ours, addresses, and names of the service's members. Of all
@@ -13,7 +14,7 @@ var shownKeys = []string{"base_url", "kind", "approval", "role", "policy", "pagi
 	"cursor_name", "cursor_field", "list_field", "share_token_field", "theme", "time_zone", "verify", "algorithms",
 	"priority", "listen", "metrics", "engine", "columns"}
 
-var settingShape = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 ._\[\]-]{0,60}$|^https?://[A-Za-z0-9.:\[\]-]{1,255}/?$|` +
+var settingShape = pattern.New(`^[A-Za-z][A-Za-z0-9 ._\[\]-]{0,60}$|^https?://[A-Za-z0-9.:\[\]-]{1,255}/?$|` +
 	`^[0-9A-Za-z.\[\]:-]{0,80}:[0-9]{1,5}$`)
 
 // Settings returns the settings of a config that tell how it works, without names, paths, filters and secrets. keys are

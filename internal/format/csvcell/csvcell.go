@@ -2,12 +2,13 @@
 package csvcell
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"opdeck/api/pattern"
 )
 
 // starts are the characters that may start a formula or a command, full-width forms included.
@@ -33,7 +34,7 @@ func Text(s string) string {
 
 // number matches numbers as we write them: digits, grouped or not, with a point, an exponent, and a currency of three
 // letters after or before.
-var number = regexp.MustCompile(
+var number = pattern.New(
 	`^([A-Z]{3} )?[+-]?[0-9]+([ ,'\x{a0}\x{202f}][0-9]{3})*(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?( [A-Z]{3})?$`)
 
 // Number is s as a cell of a column of numbers: a number is unchanged, anything else is Text.

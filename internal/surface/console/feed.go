@@ -194,6 +194,12 @@ func (f *feed) pollSoon() {
 	}
 }
 
+// first is next after the first rows.
+func (f *feed) first() tea.Msg {
+	after(f.ctx, factsFirst)
+	return f.next()
+}
+
 // next waits for news; it is one of the shell's feeds. If the system reports writes, it sleeps until there is one, or
 // until time changes something.
 func (f *feed) next() tea.Msg {
