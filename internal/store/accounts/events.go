@@ -96,8 +96,10 @@ type instance struct {
 	Marked bool `json:"marked,omitempty"` // the process holds a kernel lock while it runs
 }
 
-// instanceLife is how long a silent process is kept.
-const instanceLife = 24 * time.Hour
+const (
+	instanceLife = 24 * time.Hour // how long a silent process is kept
+	instanceRows = 16             // of so many processes and fewer, those that were killed stay too
+)
 
 // Beat implements session.Store.
 func (s *Store) Beat(ctx context.Context, key session.Key, o session.Owner) error {
@@ -115,11 +117,38 @@ func (s *Store) Beat(ctx context.Context, key session.Key, o session.Owner) erro
 			key.BaseURL, key.Account, int64(now-instanceLife)); err != nil {
 			return err
 		}
-		return tx.Exec(ctx, `INSERT INTO session_instance (base_url, account, owner_id, owner, started_ns, seen_ns)
+		if err := tx.Exec(ctx, `INSERT INTO session_instance (base_url, account, owner_id, owner, started_ns, seen_ns)
 			VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (base_url, account, owner_id) DO UPDATE SET owner = excluded.owner, seen_ns = excluded.seen_ns`,
-			key.BaseURL, key.Account, o.ID, string(owner), int64(now), int64(now))
+			key.BaseURL, key.Account, o.ID, string(owner), int64(now), int64(now)); err != nil {
+			return err
+		}
+		return s.forgetKilled(ctx, tx, key)
 	})
+}
+
+// forgetKilled deletes processes that were killed, beyond the newest instanceRows rows: each reading of the session
+// asks the kernel about each row.
+func (s *Store) forgetKilled(ctx context.Context, tx *store.Tx, key session.Key) error {
+	var killed []string
+	err := store.Each(ctx, tx, func(scan store.Scan) error {
+		var owner []byte
+		var i instance
+		if err := scan(&owner); err != nil || json.Unmarshal(owner, &i) != nil {
+			return err // Instances reports damage
+		}
+		if running, known := s.db.Running(i.ID, i.Marked); known && !running {
+			killed = append(killed, i.ID)
+		}
+		return nil
+	}, "SELECT owner FROM session_instance"+rowWhere+" ORDER BY seen_ns DESC, owner_id LIMIT 1000 OFFSET ?",
+		key.BaseURL, key.Account, instanceRows)
+	for _, id := range killed {
+		if err == nil {
+			err = tx.Exec(ctx, "DELETE FROM session_instance"+rowWhere+" AND owner_id = ?", key.BaseURL, key.Account, id)
+		}
+	}
+	return err
 }
 
 // Leave implements session.Store.

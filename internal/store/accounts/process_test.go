@@ -2,6 +2,7 @@ package accounts_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 
 	"opdeck/api/session"
 	"opdeck/internal/store"
+	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/seal"
 	"opdeck/internal/store/storetest"
 )
@@ -94,6 +96,48 @@ func TestKilledInstanceIsKnown(t *testing.T) {
 			p.kill(t)
 			look(true)
 		})
+	}
+}
+
+// TestKilledInstancesAreForgotten: of processes that were killed a few are listed, however many there were; those that
+// run stay all.
+func TestKilledInstancesAreForgotten(t *testing.T) {
+	ctx, url := t.Context(), storetest.URL(t, store.SQLite)
+	s := storeSession(t, storetest.OpenURL(t, url))
+	beat := func(s *accounts.Store, name string) {
+		t.Helper()
+		if err := s.Beat(ctx, key1, owner(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const many = 40
+	for n := range many {
+		beat(s, fmt.Sprint("runs ", n))
+	}
+	other, err := store.Open(ctx, store.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := storeSession(t, other)
+	for n := range many {
+		beat(killed, fmt.Sprint("killed ", n))
+	}
+	if err := other.Close(); err != nil { // the kernel's locks go with it
+		t.Fatal(err)
+	}
+	beat(s, "the next one")
+	list, err := s.Instances(ctx, key1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := 0
+	for _, in := range list {
+		if in.Gone {
+			gone++
+		}
+	}
+	if runs := len(list) - gone; runs != many+1 || gone == 0 || gone > 16 {
+		t.Errorf("%d run and %d are gone", runs, gone)
 	}
 }
 
