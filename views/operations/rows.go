@@ -2,6 +2,7 @@ package operations
 
 import (
 	"maps"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -65,7 +66,11 @@ func pointers(recs []index.Record) []*index.Record {
 // note remembers where the held rows from one to another are.
 func (r *rows) note(from, to int) {
 	for i := from; i < to; i++ {
-		r.known[string(r.recs[i].Op.OPID)] = r.base + i
+		id := string(r.recs[i].Op.OPID) // part of the record's text, which a key of the map must not keep
+		if _, seen := r.known[id]; !seen {
+			id = strings.Clone(id)
+		}
+		r.known[id] = r.base + i
 		delete(r.drawn, r.base+i)
 	}
 	r.at, r.mixed = time.Time{}, false
@@ -107,6 +112,7 @@ func (r *rows) lay(d draft, from int) {
 			r.drawn[r.base+at] = one
 		}
 	}
+	r.forget()
 }
 
 // add puts rows behind (or before) what is held and drops the far end.
@@ -179,11 +185,16 @@ func (r *rows) Row(i int) widget.Row {
 		return d.row
 	}
 	d := drawRow(r.env, r.columns, r.recs[at])
-	if len(r.drawn) > 2*keeps { // what is not held any more goes
+	r.drawn[i] = d
+	r.forget()
+	return d.row
+}
+
+// forget drops drawn rows that are not held any more: their cells keep the text of their record.
+func (r *rows) forget() {
+	if len(r.drawn) > 2*keeps {
 		maps.DeleteFunc(r.drawn, func(at int, _ drawn) bool { return at < r.base || at >= r.base+len(r.recs) })
 	}
-	r.drawn[i] = d
-	return d.row
 }
 
 // drawRow draws a record in these columns.

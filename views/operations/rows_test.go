@@ -2,6 +2,8 @@ package operations
 
 import (
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"opdeck/api/apitest"
+	"opdeck/internal/domain/index"
 	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/theme"
@@ -63,4 +66,34 @@ func TestKeptRowsAreThoseDrawnAnew(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSeenRowsAreForgotten: a list that somebody reads from its beginning to its end keeps the rows near the cursor,
+// and of the others neither what was drawn nor their texts.
+func TestSeenRowsAreForgotten(t *testing.T) {
+	const batch, batches, size = 100, 100, 8 << 10
+	r := newRows(open(t, &fake{n: 1}).list.env)
+	r.columns = build(field.UsualColumns())
+	memory := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := memory()
+	for b := range batches {
+		recs := make([]index.Record, batch)
+		for i := range recs {
+			recs[i].Op = apitest.Operation(map[string]any{"opid": id(b*batch + i), "comment": strings.Repeat("x", size)})
+		}
+		r.add(recs, r.draft()(recs), false)
+	}
+	held := len(r.recs) + len(r.drawn)
+	if got, most := memory()-before, uint64(3*held*size); got > most {
+		t.Errorf("%d MB are held for %d rows and %d drawn ones", got>>20, len(r.recs), len(r.drawn))
+	}
+	if held > 3*keeps {
+		t.Errorf("%d rows and %d drawn ones are held", len(r.recs), len(r.drawn))
+	}
+	runtime.KeepAlive(r)
 }
