@@ -108,6 +108,7 @@ type List[T any] struct {
 	saidStale bool // the last line above warns that the rows are from an earlier read
 	below     []string
 	preview   preview
+	zone      *time.Location // that the head of the table names
 	w, h      int
 }
 
@@ -205,7 +206,7 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case l.spec.Sort != nil && k.List.Sort.Match(msg):
 		return l.Sort.ask()
 	case k.List.Preview.Match(msg) && l.preview.draw != nil:
-		return l.preview.switchOver(l.w), nil
+		return l.preview.switchOver(l.w, l.rowsNeed()), nil
 	case l.spec.Marks && k.List.Remark.Match(msg):
 		return l.remark(), nil
 	}
@@ -269,9 +270,13 @@ func (l *List[T]) refresh() {
 		l.Page.lay(l.w, l.h)
 		return
 	}
-	l.preview.fit(l.w, l.rows.Len() > 0)
+	l.preview.fit(l.w, l.rowsNeed(), l.rows.Len() > 0)
 	beside := l.preview.beside(l.w)
 	l.Table.SetNotice(l.screen.Empty())
+	if zone := l.Env.Zone(); zone != l.zone {
+		l.zone = zone
+		l.Table.SetZone(format.Zone(zone, l.Env.Now()))
+	}
 	l.Table.SetWidth(beside) // Below may use the widths of the columns
 	l.below = l.screen.Below()
 	l.Table.SetSize(beside, max(l.h-max(len(l.above), 1)-len(l.below), 1))
@@ -291,6 +296,9 @@ func (l *List[T]) refresh() {
 	l.Table.SetSize(beside, h)
 	l.preview.lay(l.Table.SelectedID(), h)
 }
+
+// rowsNeed is the width of the rows with all columns that tell them apart.
+func (l *List[T]) rowsNeed() int { return l.Table.Needs(previewed - 1) }
 
 // Size returns the size of the screen in cells.
 func (l *List[T]) Size() (w, h int) { return l.w, l.h }

@@ -7,9 +7,14 @@ import (
 )
 
 const (
-	previewFrom = 140 - ui.Margins // cells of the screen from which the preview fits
-	previewLess = 56               // its minimum width: an id with its label
-	previewMost = 56
+	previewFrom = 140 - ui.Margins // cells of the screen from which there is a preview at all
+	previewLess = 40               // its least width
+	previewMost = 56               // and its greatest: an id with its label
+	previewGap  = 3                // cells between the rows and it
+
+	// previewed is the lowest HidePriority of columns whose room the preview takes: it says of the row under the
+	// cursor what they do. The others tell rows apart, and stay.
+	previewed = 8
 )
 
 // preview is the row under the cursor, drawn beside the rows.
@@ -30,21 +35,24 @@ type joined struct {
 	left, right, out []string
 }
 
-// fit sets the width of the preview in a window of w cells: 0 if it has no room, is switched off
-// or has no content.
-func (p *preview) fit(w int, rows bool) {
+// fit sets the width of the preview in a window of w cells, beside rows that need some of them: 0 if it has no room,
+// is switched off or has no content.
+func (p *preview) fit(w, need int, rows bool) {
 	p.w = 0
-	if p.draw != nil && rows && w >= previewFrom && !p.env.Theme.Linear && p.env.Preview() {
-		p.w = min(max(w*2/5, previewLess), previewMost)
+	if p.draw != nil && rows && w >= previewAt(need) && !p.env.Theme.Linear && p.env.Preview() {
+		p.w = min(w-need-previewGap, previewMost)
 	}
 }
+
+// previewAt is the width of the screen from which it has room for the preview.
+func previewAt(need int) int { return max(previewFrom, need+previewGap+previewLess) }
 
 // beside returns the width of the rows in a window of w cells.
 func (p *preview) beside(w int) int {
 	if p.w == 0 {
 		return w
 	}
-	return w - p.w - 3
+	return w - p.w - previewGap
 }
 
 // lay draws the row under the cursor in h lines, once per message.
@@ -85,13 +93,12 @@ func (p *preview) join(rows []string, w int, side string) []string {
 }
 
 // switchOver shows or hides the preview; it shows a notice if a window of w cells has no room for it.
-func (p *preview) switchOver(w int) ui.Action {
+func (p *preview) switchOver(w, need int) ui.Action {
 	on := !p.env.Preview()
 	act := p.env.SwitchPreview()
-	if on && w < previewFrom {
+	if from := previewAt(need); on && w < from {
 		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " +
-			format.Count(previewFrom+ui.Margins) +
-			" columns; this window has " + format.Count(w+ui.Margins) + "."}}
+			format.Count(from+ui.Margins) + " columns; this window has " + format.Count(w+ui.Margins) + "."}}
 	}
 	return act
 }
