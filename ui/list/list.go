@@ -118,6 +118,7 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 		Reads:   Reads{Loads: env.Requests(), More: env.Requests()},
 		Table:   widget.NewTable(env.Theme, env.Keys, spec.Marks),
 		preview: preview{env: env, draw: spec.Beside, keep: &joined{}}}
+	l.preview.table = l.Table
 	if l.held, _ = rows.(*Rows[T]); l.held != nil && spec.Records == nil {
 		spec.Records = l.held.Each
 	}
@@ -206,7 +207,7 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case l.spec.Sort != nil && k.List.Sort.Match(msg):
 		return l.Sort.ask()
 	case k.List.Preview.Match(msg) && l.preview.draw != nil:
-		return l.preview.switchOver(l.w, l.rowsNeed()), nil
+		return l.preview.switchOver(l.w), nil
 	case l.spec.Marks && k.List.Remark.Match(msg):
 		return l.remark(), nil
 	}
@@ -270,7 +271,7 @@ func (l *List[T]) refresh() {
 		l.Page.lay(l.w, l.h)
 		return
 	}
-	l.preview.fit(l.w, l.rowsNeed(), l.rows.Len() > 0)
+	l.preview.fit(l.w, l.rows.Len() > 0)
 	beside := l.preview.beside(l.w)
 	l.Table.SetNotice(l.screen.Empty())
 	if zone := l.Env.Zone(); zone != l.zone {
@@ -296,9 +297,6 @@ func (l *List[T]) refresh() {
 	l.Table.SetSize(beside, h)
 	l.preview.lay(l.Table.SelectedID(), h)
 }
-
-// rowsNeed is the width of the rows with all columns that tell them apart.
-func (l *List[T]) rowsNeed() int { return l.Table.Needs(previewed - 1) }
 
 // Size returns the size of the screen in cells.
 func (l *List[T]) Size() (w, h int) { return l.w, l.h }

@@ -4,6 +4,7 @@ import (
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/widget"
 )
 
 const (
@@ -20,6 +21,7 @@ const (
 // preview is the row under the cursor, drawn beside the rows.
 type preview struct {
 	env   *ui.Env
+	table *widget.Table        // the rows
 	draw  func(w int) []string // the row under the cursor in w cells; nil: there is no preview
 	w     int                  // its width in cells; 0: hidden
 	row   string               // the id of its row
@@ -35,17 +37,20 @@ type joined struct {
 	left, right, out []string
 }
 
-// fit sets the width of the preview in a window of w cells, beside rows that need some of them: 0 if it has no room,
-// is switched off or has no content.
-func (p *preview) fit(w, need int, rows bool) {
+// fit sets the width of the preview in a window of w cells: 0 if it has no room, is switched off
+// or has no content.
+func (p *preview) fit(w int, rows bool) {
 	p.w = 0
-	if p.draw != nil && rows && w >= previewAt(need) && !p.env.Theme.Linear && p.env.Preview() {
-		p.w = min(w-need-previewGap, previewMost)
+	if p.draw != nil && rows && w >= p.from() && !p.env.Theme.Linear && p.env.Preview() {
+		p.w = min(w-p.need()-previewGap, previewMost)
 	}
 }
 
-// previewAt is the width of the screen from which it has room for the preview.
-func previewAt(need int) int { return max(previewFrom, need+previewGap+previewLess) }
+// need is the width of the rows with all columns that tell them apart.
+func (p *preview) need() int { return p.table.Needs(previewed - 1) }
+
+// from is the width of the screen from which it has room for the preview.
+func (p *preview) from() int { return max(previewFrom, p.need()+previewGap+previewLess) }
 
 // beside returns the width of the rows in a window of w cells.
 func (p *preview) beside(w int) int {
@@ -93,10 +98,10 @@ func (p *preview) join(rows []string, w int, side string) []string {
 }
 
 // switchOver shows or hides the preview; it shows a notice if a window of w cells has no room for it.
-func (p *preview) switchOver(w, need int) ui.Action {
+func (p *preview) switchOver(w int) ui.Action {
 	on := !p.env.Preview()
 	act := p.env.SwitchPreview()
-	if from := previewAt(need); on && w < from {
+	if from := p.from(); on && w < from {
 		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " +
 			format.Count(from+ui.Margins) + " columns; this window has " + format.Count(w+ui.Margins) + "."}}
 	}

@@ -96,8 +96,8 @@ func (t *Table) View() string { return strings.Join(t.Lines(), "\n") }
 // headLine is the line of titles.
 func (t *Table) headLine() string {
 	h := &t.keep.head
-	if h.line == "" || h.w != t.w || h.column != t.column || h.sortBy != t.sortBy || h.sortDown != t.sortDown || h.zone != t.zone ||
-		!slices.Equal(h.shown, t.shown) {
+	if h.line == "" || h.w != t.w || h.column != t.column || h.sortBy != t.sortBy || h.sortDown != t.sortDown ||
+		h.zone != t.zone || !slices.Equal(h.shown, t.shown) {
 		*h = keptHead{t.w, t.sortBy, t.column, t.sortDown, t.zone, t.shown, t.drawHead()}
 	}
 	return h.line
