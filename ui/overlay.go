@@ -7,7 +7,6 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -44,13 +43,6 @@ func (d dialog) layout(*Shell)                      {}
 
 // dialogWidth is the default width of a dialog.
 const dialogWidth = 76
-
-// A dialog covers whole rows in a window of less than besideWindow cells, and if fewer than leastBeside cells of
-// the screen are on each side of it.
-const (
-	besideWindow = 100
-	leastBeside  = 13
-)
 
 // hangsAt is the line of the upper edge of a dialog that hangs.
 const hangsAt = 1
@@ -188,7 +180,8 @@ func (s *dialogStack) questions() []*question {
 	return out
 }
 
-// cover draws a dialog over the lines below it and dims them.
+// cover draws a dialog over the lines below it and dims them. Beside it nothing is drawn: lines that end at its
+// edges would end within words.
 func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	w, h := s.area()
 	p := o.panel(s, w, h, now)
@@ -204,24 +197,11 @@ func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	}
 	out := make([]string, h)
 	for i := range out {
-		plain := draw.Unstyled(below[i])
 		if i < y || i >= y+len(box) {
-			out[i] = s.th.Dim.Render(plain)
+			out[i] = s.th.Dim.Render(draw.Unstyled(below[i]))
 			continue
 		}
-		if x < leastBeside || s.w < besideWindow { // the ends of words beside the dialog would say nothing
-			out[i] = draw.Space(x) + box[i-y]
-			continue
-		}
-		left := draw.Pad(ansi.Truncate(plain, x, ""), x)
-		right := ""
-		if draw.Width(plain) > x+bw {
-			right = ansi.TruncateLeft(plain, x+bw, "")
-			if over := x + bw + draw.Width(right) - w; over > 0 {
-				right = ansi.TruncateLeft(plain, x+bw+over, "")
-			}
-		}
-		out[i] = s.th.Dim.Render(left) + box[i-y] + s.th.Dim.Render(right)
+		out[i] = draw.Space(x) + box[i-y]
 	}
 	return out
 }

@@ -89,7 +89,7 @@ var firstTasks = []task{
 		h.press(pgdown, pgdown, "G").shows("120 of 120").press("g").shows("1 of 120")
 	}},
 	{user: "analyst", want: "sort by amount, and back again", before: "9; by what could not be seen", at: big, do: func(h *hands) {
-		h.press(right, right, right, "s").shows("by amount ▼").press("s").shows("by amount ▲")
+		h.press(right, right, right, right, right, "s").shows("by amount ▼").press("s").shows("by amount ▲")
 	}},
 	{user: "analyst", want: "totals by status, every currency", before: "2; EUR and USD were cut", often: true, at: big, do: func(h *hands) {
 		h.press("T").shows("EUR", "USD")
@@ -182,7 +182,7 @@ var firstTasks = []task{
 		h.press(" ").shows("1 marked").press(down, down, down, down, down, down, down, down, "m").shows("10 marked").press("T").shows("10 marked operations")
 	}},
 	{user: "analyst", want: "glance at ten operations without opening one", before: "20", at: big, do: func(h *hands) {
-		h.press(strings.Split(strings.Repeat("j", 9), "")...).shows(h.operations()[9].Opid)
+		h.press(strings.Split(strings.Repeat("j", 9), "")...).shows(h.operations()[9].Opid[:9]) // the preview breaks an id
 	}},
 	{user: "on call", want: "session, budgets and feed on one page", before: "3 screens", at: big, do: func(h *hands) {
 		h.press("B").shows("billing", "tokens are valid")

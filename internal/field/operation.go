@@ -42,7 +42,7 @@ var Operations = New(
 		Text:   func(o api.Operation) untrusted.Text { return o.Status }},
 	Field[api.Operation]{Name: OpType, JSON: "type", Kind: Code, Sortable: true,
 		About: "the kind of operation", Example: "type:WITHDRAW",
-		Column: Column{Min: 9, Max: 12, HidePriority: 6, Least: 5},
+		Column: Column{Min: 8, Max: 12, HidePriority: 3, Least: 5},
 		Text:   func(o api.Operation) untrusted.Text { return o.Type }},
 	Field[api.Operation]{Name: OpPayment, Aliases: []string{"paymenttype"}, JSON: "paymentType", Kind: Code,
 		Sortable: true,

@@ -16,6 +16,22 @@ func TimeAgo(t, now time.Time, zone *time.Location) string {
 	return Time(t, zone) + ", " + ago
 }
 
+// Zone names a zone as the head of a column does: "UTC", its offset, or "local" if the offset changes within the year
+// around now.
+func Zone(zone *time.Location, now time.Time) string {
+	const utc = "+00:00"
+	offset := now.In(zone).Format("-07:00")
+	for month := -6; month < 6; month++ {
+		if now.AddDate(0, month, 0).In(zone).Format("-07:00") != offset {
+			return "local"
+		}
+	}
+	if offset == utc {
+		return "UTC"
+	}
+	return offset
+}
+
 // Minute formats t in zone to the minute, without the zone: for columns.
 func Minute(t time.Time, zone *time.Location) string { return stamp(t, zone, "2006-01-02 15:04") }
 

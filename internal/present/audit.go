@@ -165,6 +165,7 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 		func(o Options, e audit.Entry) Cell {
 			return Cell{Text: shows(e.At, o.Zone), Tone: Dim}
 		})
+	at.Time = true
 	at.Exact = func(e audit.Entry) string { return e.At.UTC().Format(exactMillis) }
 	event := textColumn("event", field.Column{Min: 15, Max: 28, Flex: 1}, AuditEvent)
 	event.Exact = func(e audit.Entry) string { return AuditText(e.Event, 300) }

@@ -37,6 +37,7 @@ type Column[T any] struct {
 	Name  string
 	Align Align
 	Cell  func(Options, T) Cell
+	Time  bool           // its cells are moments in Options.Zone, which they do not name
 	Exact func(T) string // for programs: full times, words that filters accept; nil: the text of Cell
 }
 
@@ -68,13 +69,14 @@ func numberColumn[T any](name string, c field.Column, n func(T) int64) Column[T]
 // timeColumn is a column of moments; programs read them in UTC as layout says.
 func timeColumn[T any](name string, c field.Column, layout string, at func(T) time.Time) Column[T] {
 	c.Whole = true
-	return exactly(column(name, c, func(o Options, r T) Cell { return Cell{Text: o.minute(at(r)), Tone: Dim} }),
-		func(r T) string {
-			if at(r).IsZero() {
-				return ""
-			}
-			return at(r).UTC().Format(layout)
-		})
+	out := column(name, c, func(o Options, r T) Cell { return Cell{Text: o.minute(at(r)), Tone: Dim} })
+	out.Time = true
+	return exactly(out, func(r T) string {
+		if at(r).IsZero() {
+			return ""
+		}
+		return at(r).UTC().Format(layout)
+	})
 }
 
 // exactly is a column that programs read another text of.
@@ -120,6 +122,7 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 	if out.Title == "" {
 		out.Title = f.Name
 	}
+	out.Time = f.Kind == field.Time && !f.Column.Age
 	out.ID, out.Signed = out.ID || f.Kind == field.ID, out.Signed || f.Status
 	if f.Nothing != "" {
 		out.Exact = func(r T) string { return f.Text(r).Line(200) }

@@ -174,16 +174,16 @@ func Payee(o Options, op api.Operation) string {
 	return strings.TrimSpace(op.Destination.Name().Line(60) + " " + mask.NumberIf(a.Number, o.Masked).Line(40))
 }
 
-// Headline summarises an operation and its state in one line. phase is the meaning of its status.
-func Headline(o Options, op api.Operation, phase api.Phase) []Span {
+// Headline summarises an operation: its state, and what it pays. phase is the meaning of its status.
+func Headline(o Options, op api.Operation, phase api.Phase) (state, pays []Span) {
 	look, payment := StatusOf(op.Status), ""
 	if op.PaymentType != "" && op.PaymentType != api.NoPaymentType {
 		payment = " " + op.PaymentType.Line(30)
 	}
-	out := []Span{{o.sign(look.Sign) + op.Status.Line(30), look.Tone}, {" (" + phase.Word() + ")", Dim}, {"  ", Plain},
-		{op.Type.Line(30), Strong}, {payment + "  ", Plain}, {format.Money(op.SourceAmount.Sum), Strong}}
+	state = []Span{{o.sign(look.Sign) + op.Status.Line(30), look.Tone}, {" (" + phase.Word() + ")", Dim}}
+	pays = []Span{{op.Type.Line(30), Strong}, {payment + "  ", Plain}, {format.Money(op.SourceAmount.Sum), Strong}}
 	if op.SourceAmount.Sum.CurrencyCode != op.DestinationAmount.Sum.CurrencyCode {
-		out = append(out, Span{" → ", Dim}, Span{format.Money(op.DestinationAmount.Sum), Strong})
+		pays = append(pays, Span{" → ", Dim}, Span{format.Money(op.DestinationAmount.Sum), Strong})
 	}
-	return out
+	return state, pays
 }

@@ -79,8 +79,8 @@ func (o Options) status(word untrusted.Text) Cell { return o.statusAs(word, word
 
 // statusAs is a cell that says what the status words are, with the look of the most severe.
 func (o Options) statusAs(words, says untrusted.Text) Cell {
-	if strings.TrimSpace(string(words)) == "" {
-		return Cell{Text: "–", Tone: Dim}
+	if strings.TrimSpace(string(words)) == "" { // with the sign of an unknown one: "–" is that of a canceled one
+		return Cell{Text: o.sign(SignUnknown) + "–", Tone: Dim}
 	}
 	look := statusOfAll(words)
 	return Cell{Text: o.sign(look.Sign) + says.Line(60), Tone: look.Tone}

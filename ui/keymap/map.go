@@ -154,7 +154,7 @@ func New() *Map {
 			Left:   Bind("list.left", "column left", "previous column (s sorts by it)", "left").extra().unoffered(drawnList),
 			Right: Bind("list.right", "column right", "next column (s sorts by it); hidden columns scroll into view",
 				"right").extra().unoffered(drawnList),
-			Preview: Bind("list.preview", "preview", "preview beside the list (140 columns or wider)",
+			Preview: Bind("list.preview", "preview", "preview beside the list (in a wide window)",
 				"|").extra().unoffered("plain mode has no preview; a number opens the row"),
 		},
 		Item: Item{

@@ -9,7 +9,7 @@ import (
 // ColumnOf is a column of records in the table.
 func ColumnOf[T any](c present.Column[T]) widget.Column {
 	out := widget.Column{Title: c.Title, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority,
-		CutMiddle: c.CutMiddle, ID: c.ID, Signed: c.Signed}
+		CutMiddle: c.CutMiddle, ID: c.ID, Signed: c.Signed, Time: c.Time}
 	switch c.Align {
 	case present.Right:
 		out.Align = widget.Right

@@ -108,6 +108,7 @@ type List[T any] struct {
 	saidStale bool // the last line above warns that the rows are from an earlier read
 	below     []string
 	preview   preview
+	zone      *time.Location // that the head of the table names
 	w, h      int
 }
 
@@ -117,6 +118,7 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 		Reads:   Reads{Loads: env.Requests(), More: env.Requests()},
 		Table:   widget.NewTable(env.Theme, env.Keys, spec.Marks),
 		preview: preview{env: env, draw: spec.Beside, keep: &joined{}}}
+	l.preview.table = l.Table
 	if l.held, _ = rows.(*Rows[T]); l.held != nil && spec.Records == nil {
 		spec.Records = l.held.Each
 	}
@@ -272,6 +274,10 @@ func (l *List[T]) refresh() {
 	l.preview.fit(l.w, l.rows.Len() > 0)
 	beside := l.preview.beside(l.w)
 	l.Table.SetNotice(l.screen.Empty())
+	if zone := l.Env.Zone(); zone != l.zone {
+		l.zone = zone
+		l.Table.SetZone(format.Zone(zone, l.Env.Now()))
+	}
 	l.Table.SetWidth(beside) // Below may use the widths of the columns
 	l.below = l.screen.Below()
 	l.Table.SetSize(beside, max(l.h-max(len(l.above), 1)-len(l.below), 1))

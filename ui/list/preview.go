@@ -4,17 +4,24 @@ import (
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/widget"
 )
 
 const (
-	previewFrom = 140 - ui.Margins // cells of the screen from which the preview fits
-	previewLess = 56               // its minimum width: an id with its label
-	previewMost = 56
+	previewFrom = 140 - ui.Margins // cells of the screen from which there is a preview at all
+	previewLess = 40               // its least width
+	previewMost = 56               // and its greatest: an id with its label
+	previewGap  = 3                // cells between the rows and it
+
+	// previewed is the lowest HidePriority of columns whose room the preview takes: it says of the row under the
+	// cursor what they do. The others tell rows apart, and stay.
+	previewed = 8
 )
 
 // preview is the row under the cursor, drawn beside the rows.
 type preview struct {
 	env   *ui.Env
+	table *widget.Table        // the rows
 	draw  func(w int) []string // the row under the cursor in w cells; nil: there is no preview
 	w     int                  // its width in cells; 0: hidden
 	row   string               // the id of its row
@@ -34,17 +41,23 @@ type joined struct {
 // or has no content.
 func (p *preview) fit(w int, rows bool) {
 	p.w = 0
-	if p.draw != nil && rows && w >= previewFrom && !p.env.Theme.Linear && p.env.Preview() {
-		p.w = min(max(w*2/5, previewLess), previewMost)
+	if p.draw != nil && rows && w >= p.from() && !p.env.Theme.Linear && p.env.Preview() {
+		p.w = min(w-p.need()-previewGap, previewMost)
 	}
 }
+
+// need is the width of the rows with all columns that tell them apart.
+func (p *preview) need() int { return p.table.Needs(previewed - 1) }
+
+// from is the width of the screen from which it has room for the preview.
+func (p *preview) from() int { return max(previewFrom, p.need()+previewGap+previewLess) }
 
 // beside returns the width of the rows in a window of w cells.
 func (p *preview) beside(w int) int {
 	if p.w == 0 {
 		return w
 	}
-	return w - p.w - 3
+	return w - p.w - previewGap
 }
 
 // lay draws the row under the cursor in h lines, once per message.
@@ -88,10 +101,9 @@ func (p *preview) join(rows []string, w int, side string) []string {
 func (p *preview) switchOver(w int) ui.Action {
 	on := !p.env.Preview()
 	act := p.env.SwitchPreview()
-	if on && w < previewFrom {
+	if from := p.from(); on && w < from {
 		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " +
-			format.Count(previewFrom+ui.Margins) +
-			" columns; this window has " + format.Count(w+ui.Margins) + "."}}
+			format.Count(from+ui.Margins) + " columns; this window has " + format.Count(w+ui.Margins) + "."}}
 	}
 	return act
 }

@@ -10,7 +10,7 @@ import (
 // Signs are the characters beside words; each is one cell wide.
 type Signs struct {
 	Cursor, Mark, Locked, Good, Bad, Wait, Warn, Unknown, Off, Info string
-	Sep, Crumb, Before, Parent, Up, Down, More                      string
+	Sep, Crumb, Before, Parent, Hidden, Up, Down, More              string
 	Light, Heavy, Dotted                                            string // rules: test, production, sandbox
 	TopLeft, TopRight, BottomLeft, BottomRight, Side                string // dialog frame
 	Full, Empty                                                     string // gauges
@@ -21,7 +21,7 @@ type Signs struct {
 func Unicode() Signs {
 	return Signs{
 		Cursor: "▌", Mark: "●", Locked: "▣", Good: "✓", Bad: "✗", Wait: "◌", Warn: "!", Unknown: "?", Off: "–", Info: "•",
-		Sep: "·", Crumb: "›", Before: "‹", Parent: "›", Up: "▲", Down: "▼", More: "…",
+		Sep: "·", Crumb: "›", Before: "‹", Parent: "┬", Hidden: "◇", Up: "▲", Down: "▼", More: "…",
 		Light: "─", Heavy: "━", Dotted: "┄",
 		TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯", Side: "│",
 		Full: "█", Empty: "░", Spark: strings.Split("▁▂▃▄▅▆▇█", ""),
@@ -31,7 +31,7 @@ func Unicode() Signs {
 func ascii() Signs {
 	return Signs{
 		Cursor: ">", Mark: "*", Locked: "#", Good: "+", Bad: "x", Wait: "~", Warn: "!", Unknown: "?", Off: "-", Info: "o",
-		Sep: ".", Crumb: ">", Before: "<", Parent: "&", Up: "^", Down: "v", More: "~",
+		Sep: ".", Crumb: ">", Before: "<", Parent: "&", Hidden: "%", Up: "^", Down: "v", More: "~",
 		Light: "-", Heavy: "=", Dotted: ".",
 		TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+", Side: "|",
 		Full: "#", Empty: ".", Spark: strings.Split("_.:-=+*#", ""),

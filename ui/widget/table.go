@@ -51,6 +51,7 @@ type Column struct {
 	Shorten        bool // amounts with many decimals are shortened, with a sign
 	ID             bool // an identifier: whole, or its short form; it gets what the other columns leave
 	Signed         bool // a sign begins each cell; a narrow window shows only that
+	Time           bool // moments in the zone of SetZone
 	MaxNumberWidth int  // numbers: a wider one is cut, with a sign; 0: numberWidth
 }
 
@@ -71,6 +72,7 @@ type Table struct {
 	marks   marks
 	marking bool
 	notice  Notice
+	zone    string // of moments
 	note    string // one line for the footer until the next key
 	keep    keep
 }
@@ -82,11 +84,26 @@ type tableColumns struct {
 	shown    []shownColumn
 	wide     []int // by column: what the widest number seen takes
 	want     []int // by column: what the widest text seen takes
-	column   int   // the column under the cursor, into columns; -1: none
+	filled   filled
+	column   int // the column under the cursor, into columns; -1: none
 	sortBy   int
 	sortDown bool
 	measured bool // keep.seen are the rows on screen
 	paged    int  // rows of a page; 0: as many as there is room for
+}
+
+// filled is which columns have text in one of the rows seen.
+type filled struct {
+	any bool // a row was seen
+	in  []bool
+}
+
+// forget makes widths depend on the rows seen from now on alone.
+func (t *tableColumns) forget() {
+	clear(t.wide)
+	clear(t.want)
+	t.filled.any = false
+	clear(t.filled.in)
 }
 
 // tableCursor is the rows and the one under the cursor.
@@ -106,10 +123,10 @@ type shownColumn struct{ index, width int }
 // NewTable makes a table. keys come from the screen's Env; marking says whether
 // rows can be marked.
 func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
-	columnsOf := tableColumns{columns: columns, sortBy: -1, column: -1, wide: make([]int, len(columns)),
-		want: make([]int, len(columns))}
-	return &Table{th: th, nav: keys.Nav, list: keys.List, marking: marking,
-		tableCursor: tableCursor{tableColumns: columnsOf, source: none{}}}
+	t := &Table{th: th, nav: keys.Nav, list: keys.List, marking: marking,
+		tableCursor: tableCursor{tableColumns: tableColumns{sortBy: -1, column: -1}, source: none{}}}
+	t.setColumns(columns)
+	return t
 }
 
 type none struct{}
@@ -182,8 +199,7 @@ func (t *Table) SetSize(w, h int) {
 		return
 	}
 	if w != t.w {
-		clear(t.wide)
-		clear(t.want)
+		t.forget()
 	}
 	t.w, t.h = w, h
 	t.shown = t.layout()
@@ -200,10 +216,15 @@ func (t *tableCursor) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {
-	t.columns, t.keep, t.measured = c, keep{}, false
-	t.wide, t.want = make([]int, len(c)), make([]int, len(c))
+	t.keep, t.measured = keep{}, false
+	t.setColumns(c)
 	t.column = min(t.column, len(c)-1)
 	t.shown = t.layout()
+}
+
+func (t *tableColumns) setColumns(c []Column) {
+	t.columns = c
+	t.wide, t.want, t.filled = make([]int, len(c)), make([]int, len(c)), filled{in: make([]bool, len(c))}
 }
 
 // Width is how many cells column i takes; 0 when the window has no room for it.
@@ -238,6 +259,9 @@ func (t *tableCursor) TooWide() []int {
 // SetSort marks the column that rows are sorted by; -1 for none.
 func (t *tableColumns) SetSort(column int, down bool) { t.sortBy, t.sortDown = column, down }
 
+// SetZone names the zone of moments. The head of the first column of them that has room says it.
+func (t *Table) SetZone(name string) { t.zone = name }
+
 // SetNotice sets what is in the place of rows while there are none.
 func (t *Table) SetNotice(n Notice) { t.notice = n }
 
@@ -257,8 +281,7 @@ func (t *tableCursor) SelectedID() string { return t.id }
 // are another list.
 func (t *Table) Restart() {
 	t.at, t.top, t.id, t.above = 0, 0, "", 0
-	clear(t.wide)
-	clear(t.want)
+	t.forget()
 }
 
 // Cursor is the index of the row under the cursor.

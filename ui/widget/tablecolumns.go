@@ -59,37 +59,29 @@ func (t *tableColumns) sequence() (order []int, n int) {
 	return order, n
 }
 
+// saysMore is the width from which a sign in the head says that more columns follow.
+const saysMore = 40
+
 // hidden reports whether there are columns to the left and to the right of the drawn ones.
 func (t *tableColumns) hidden() (left, right bool) {
-	if t.w < 40 || len(t.shown) == len(t.columns) || len(t.shown) == 0 {
+	if t.w < saysMore || len(t.shown) == len(t.columns) || len(t.shown) == 0 {
 		return false, false
 	}
-	if t.column < 0 {
-		return false, true
-	}
-	order, n := t.sequence()
-	last := t.shown[len(t.shown)-1].index
-	return slices.Index(order, t.column) >= n, last != order[len(order)-1]
+	order, _ := t.sequence()
+	last := slices.Index(order, t.shown[len(t.shown)-1].index)
+	return last >= len(t.shown), last < len(order)-1
 }
 
-// layout chooses the columns that fit and their widths: those that the window has
-// room for, or as far to the right as the column under the cursor.
+// layout chooses the columns that fit and their widths: those that the window has room for; and if the cursor is on
+// another, as many of those that tell rows apart as leave room for it.
 func (t *tableColumns) layout() []shownColumn {
 	room := t.w - t.gutter()
 	order, n := t.sequence()
+	stay := 0 // of the first columns; they alone are narrowed for the one under the cursor
 	if at := slices.Index(order, t.column); at < n {
-		order = order[:n]
-	} else { // the first column stays, and as many as fit before the one under the cursor
-		from, need := at, t.least(order[0])+gap+t.least(order[at])
-		for from > 1 && need+gap+t.least(order[from-1]) <= room {
-			from--
-			need += gap + t.least(order[from])
-		}
-		for at+1 < len(order) && need+gap+t.least(order[at+1]) <= room {
-			at++
-			need += gap + t.least(order[at])
-		}
-		order = append([]int{order[0]}, order[max(from, 1):at+1]...)
+		order, stay = order[:n], n
+	} else {
+		order, stay = t.scrolledTo(order, n, at, room-moreSign)
 	}
 	need := -gap
 	out := make([]shownColumn, 0, len(order))
@@ -101,9 +93,60 @@ func (t *tableColumns) layout() []shownColumn {
 		moreSign > out[last].width {
 		room -= moreSign // the sign that more columns follow
 	}
+	need = t.squeeze(out[:stay], need, room)
 	need = t.squeeze(out, need, room)
 	t.grow(out, room-need)
 	return out
+}
+
+// scrolledTo is the columns that are drawn when the cursor is on the one at, which the first view of n columns has no
+// room for: those that stay of that view, and as many around the cursor as have room then.
+func (t *tableColumns) scrolledTo(order []int, n, at, room int) (shown []int, stay int) {
+	need, least := t.least(order[at]), t.least(order[at]) // least: when those that stay are narrowed
+	for k, i := range order[:n] {
+		if c := t.columns[i]; (k == 0 || c.HidePriority == 0) && least+gap+t.narrowed(i) <= room {
+			shown = append(shown, i)
+			need += gap + t.least(i)
+			least += gap + t.narrowed(i)
+		}
+	}
+	stay = len(shown)
+	from, to := at, at+1
+	for from > 0 && !slices.Contains(shown, order[from-1]) && need+gap+t.least(order[from-1]) <= room {
+		from--
+		need += gap + t.least(order[from])
+	}
+	for to < len(order) && need+gap+t.least(order[to]) <= room {
+		need += gap + t.least(order[to])
+		to++
+	}
+	return append(shown, order[from:to]...), stay
+}
+
+// narrowed is the width to which squeeze narrows column i for another: a text of any length is cut, and of a word with
+// a sign that stays.
+func (t *tableColumns) narrowed(i int) int {
+	switch c := t.columns[i]; {
+	case c.Signed:
+		return 1
+	case c.ofAnyLength():
+		return min(t.least(i), leastName)
+	}
+	return t.least(i)
+}
+
+// ofAnyLength reports whether the column has texts such as names, which are cut before words and numbers are.
+func (c Column) ofAnyLength() bool { return c.Align == Left && c.Flex > 0 }
+
+// Needs is the width of a table that has room for all columns whose HidePriority is at most last.
+func (t *tableColumns) Needs(last int) int {
+	n := t.gutter() - gap + moreSign
+	for _, c := range t.columns {
+		if c.HidePriority <= last {
+			n += max(c.Min, 1) + gap
+		}
+	}
+	return n
 }
 
 // important is the highest HidePriority of columns that are left out only after texts of any length are narrowed.
@@ -117,13 +160,17 @@ func (t *tableColumns) fitting(room int) []bool {
 		in[i] = true
 		need += t.least(i) + gap
 	}
+	usual := room // of columns that are left out before a text is narrowed
+	if need > room && t.w >= saysMore {
+		usual -= moreSign // nothing is cut for the sign then
+	}
 	names := 0 // what texts of any length give up before an important column is left out
 	for i, c := range t.columns {
-		if c.HidePriority == 0 && c.Flex > 0 && c.Align == Left {
+		if c.HidePriority == 0 && c.ofAnyLength() {
 			names += max(t.least(i)-leastName, 0)
 		}
 	}
-	for need > room {
+	for need > usual {
 		worst := -1
 		for i, c := range t.columns {
 			if in[i] && c.HidePriority > 0 && (need-names > room || c.HidePriority > important) &&
@@ -160,8 +207,7 @@ func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
 			}
 		}
 	}
-	text := func(c Column) bool { return c.Align == Left && c.Flex > 0 }
-	narrow(leastName, text)
+	narrow(leastName, Column.ofAnyLength)
 	narrow(leastWord, func(c Column) bool { return c.Signed })
 	for i := range cols { // a word that is cut says less than its sign
 		if d := t.columns[cols[i].index]; need > room && d.Signed && cols[i].width > 1 {
@@ -169,15 +215,24 @@ func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
 			cols[i].width = 1
 		}
 	}
-	narrow(leastText, text)
+	narrow(leastText, Column.ofAnyLength)
 	narrow(leastText, func(c Column) bool { return c.Align == Left })
 	narrow(1, func(Column) bool { return true })
 	return need
 }
 
 // least is the width below which column i is not drawn: its Min, or for numbers
-// what the widest one seen takes.
-func (t *tableColumns) least(i int) int { return max(t.columns[i].Min, t.wide[i], 1) }
+// what the widest one seen takes. While no row has text in it, it is its title.
+func (t *tableColumns) least(i int) int {
+	c := t.columns[i]
+	if t.empty(i) {
+		return max(min(c.Min, draw.Width(c.Title)+moreSign), 1)
+	}
+	return max(c.Min, t.wide[i], 1)
+}
+
+// empty reports whether none of the rows seen has text in column i.
+func (t *tableColumns) empty(i int) bool { return t.filled.any && !t.filled.in[i] }
 
 // grow gives spare cells to texts that are cut: first to words and codes, then to texts of any length by their Flex,
 // both up to what the widest cell seen takes, and to an id if it can be whole. What is left over goes to Flex again.
@@ -185,7 +240,7 @@ func (t *tableColumns) grow(cols []shownColumn, spare int) {
 	spare = max(spare, 0)
 	for i := range cols {
 		if d := t.columns[cols[i].index]; d.Flex == 0 && d.Align == Left && !d.ID &&
-			!(d.Signed && cols[i].width <= signOnly) {
+			!t.empty(cols[i].index) && !(d.Signed && cols[i].width <= signOnly) {
 			more := min(max(min(t.want[cols[i].index], d.Max)-cols[i].width, 0), spare)
 			cols[i].width += more
 			spare -= more

@@ -29,6 +29,7 @@ type keptHead struct {
 	w, sortBy int
 	column    int
 	sortDown  bool
+	zone      string
 	shown     []shownColumn
 	line      string
 }

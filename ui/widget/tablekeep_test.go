@@ -28,6 +28,7 @@ func unkept(t *Table) string {
 	bare := *t
 	bare.keep, bare.measured = keep{}, false
 	bare.wide, bare.want, bare.shown = slices.Clone(t.wide), slices.Clone(t.want), slices.Clone(t.shown)
+	bare.filled.in = slices.Clone(t.filled.in)
 	return bare.View()
 }
 

@@ -20,7 +20,7 @@ func (t *tableColumns) widen(rows []Row) {
 			never -= max(c.Min, 1) + gap
 		}
 	}
-	changed := false
+	changed := t.fill(rows)
 	for i, c := range t.columns {
 		if c.Align == Left {
 			changed = t.wanted(i, rows) || changed
@@ -50,6 +50,24 @@ func (t *tableColumns) widen(rows []Row) {
 	if changed {
 		t.shown = t.layout()
 	}
+}
+
+// fill notes in which columns the rows have text and reports whether it is the first of one of them.
+func (t *tableColumns) fill(rows []Row) bool {
+	changed := false
+	for _, r := range rows {
+		if r.ID == "" { // not read yet
+			continue
+		}
+		changed = changed || !t.filled.any
+		t.filled.any = true
+		for i := range t.columns {
+			if !t.filled.in[i] && cellOf(r, i) != "" {
+				t.filled.in[i], changed = true, true
+			}
+		}
+	}
+	return changed
 }
 
 // number is the number of a row in column i as it is drawn: an amount with many decimals is shortened.

@@ -97,8 +97,8 @@ func (t *Table) View() string { return strings.Join(t.Lines(), "\n") }
 func (t *Table) headLine() string {
 	h := &t.keep.head
 	if h.line == "" || h.w != t.w || h.column != t.column || h.sortBy != t.sortBy || h.sortDown != t.sortDown ||
-		!slices.Equal(h.shown, t.shown) {
-		*h = keptHead{t.w, t.sortBy, t.column, t.sortDown, t.shown, t.drawHead()}
+		h.zone != t.zone || !slices.Equal(h.shown, t.shown) {
+		*h = keptHead{t.w, t.sortBy, t.column, t.sortDown, t.zone, t.shown, t.drawHead()}
 	}
 	return h.line
 }
@@ -106,6 +106,7 @@ func (t *Table) headLine() string {
 func (t *Table) drawHead() string {
 	var p pen
 	left, right := t.hidden()
+	zone := t.zone
 	if gutter := min(t.gutter(), t.w); left {
 		p.write(t.th.Accent, draw.Pad(t.th.Signs.Before, gutter))
 	} else {
@@ -120,6 +121,9 @@ func (t *Table) drawHead() string {
 		more := right && i == len(t.shown)-1 && room > moreSign
 		if more && t.need()+moreSign > t.w {
 			room -= moreSign
+		}
+		if zone != "" && d.Time && draw.Width(title)+1+draw.Width(zone)+t.headSigns(c.index) <= room {
+			title, zone = title+" "+zone, "" // once
 		}
 		if c.index == t.sortBy {
 			style = t.th.Accent
@@ -149,6 +153,9 @@ func (t *Table) drawHead() string {
 	p.end()
 	return t.clip(string(p.b))
 }
+
+// headSigns is what the signs of order and cursor take in the head of column i.
+func (t *tableColumns) headSigns(i int) int { return 2*btoi(i == t.sortBy) + btoi(i == t.column) }
 
 // clip cuts a line to the width: only when not even the columns that are never
 // dropped fit.

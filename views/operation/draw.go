@@ -49,19 +49,25 @@ func (s *Screen) Content() ui.Content {
 }
 
 // headlines returns the first lines of an operation: its status, type and amount, and the counterparty that is paid.
-// They are one line if it fits.
+// They are one line if it fits, and no amount is cut that has room in a line of its own.
 func (s *Screen) headlines() []string {
-	th, line := s.env.Theme, s.env.Line(present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op)))
-	payee := present.Payee(s.env.Present(), *s.Op)
+	th := s.env.Theme
+	state, pays := present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op))
+	lines := []string{s.env.Line(state) + "  " + s.env.Line(pays)}
+	if draw.Width(lines[0]) > s.W && !th.Linear {
+		lines = []string{s.env.Line(state), s.env.Line(pays)}
+	}
+	payee, last := present.Payee(s.env.Present(), *s.Op), len(lines)-1
 	switch to := "→ "; {
 	case payee == "":
-		return []string{line}
+		return lines
 	case th.Linear:
-		return []string{line, "To " + payee}
-	case draw.Width(line)+1+draw.Width(to+payee) <= s.W:
-		return []string{line + " " + th.Dim.Render(to) + th.Strong.Render(payee)}
+		return append(lines, "To "+payee)
+	case draw.Width(lines[last])+1+draw.Width(to+payee) <= s.W:
+		lines[last] += " " + th.Dim.Render(to) + th.Strong.Render(payee)
+		return lines
 	default:
-		return []string{line, th.Dim.Render(to) + th.Strong.Render(draw.Cut(payee, max(s.W-2, 10)))}
+		return append(lines, th.Dim.Render(to)+th.Strong.Render(draw.Cut(payee, max(s.W-2, 10))))
 	}
 }
 

@@ -8,8 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muesli/termenv"
+
+	"opdeck/api"
 	"opdeck/api/apitest"
 	"opdeck/internal/field"
+	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
 )
 
@@ -18,7 +22,7 @@ func isColumn(name string) bool { return slices.Contains(field.ColumnNames(), na
 // heads are the columns that a frame shows.
 func heads(d *listed) []string {
 	for _, l := range strings.Split(d.View(), "\n") {
-		if f := strings.Fields(strings.NewReplacer("▼", "", "▲", "").Replace(l)); len(f) > 1 && isColumn(f[0]) && isColumn(f[1]) {
+		if f := strings.Fields(strings.NewReplacer("▼", "", "▲", "", "UTC", "").Replace(l)); len(f) > 1 && isColumn(f[0]) && isColumn(f[1]) {
 			return f
 		}
 	}
@@ -55,7 +59,7 @@ func (m *memory) config() Config {
 		}}
 }
 
-const at80 = "created status amount customer"
+const at80 = "created status type amount customer"
 
 func TestColumnsAreChosenAndKept(t *testing.T) {
 	m := &memory{}
@@ -70,7 +74,7 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	d.keys("<", "<", "<", "<", "<", "<", "<", "<", "<", "<", "<", "<") // to the front
 	want(t, d, "commission created status amount customer")
 	d.keys("down", " ")
-	want(t, d, "commission status amount customer")
+	want(t, d, "commission status type amount customer")
 	if m.keeps != 0 {
 		t.Error("kept before it was done")
 	}
@@ -79,7 +83,7 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 		t.Errorf("kept %q", got)
 	}
 	again := openWith(t, &fake{n: 30}, m.config())
-	want(t, again, "commission status amount customer")
+	want(t, again, "commission status type amount customer")
 	again.keys("c", "0", "enter")
 	want(t, again, at80)
 	if len(m.chosen[""]) != 0 {
@@ -203,7 +207,7 @@ func TestAChoiceThatCannotBeKeptHolds(t *testing.T) {
 	m := &memory{err: errors.New("read-only")}
 	d := openWith(t, &fake{n: 30}, m.config())
 	d.keys("c", " ", "enter")
-	want(t, d, "status amount customer destination")
+	want(t, d, "status type amount customer")
 	d.Has("The columns apply only until you leave")
 }
 
@@ -224,7 +228,7 @@ func TestRowsArriveMeanwhile(t *testing.T) {
 	d.keys(" ", "enter", "T", "T")
 	arrive("bbbbbbbb")
 	d.Has("7 operations", "1 marked", "PENDING")
-	want(t, d, "created amount customer")
+	want(t, d, "created type amount customer")
 	d.keys("s", "down", "enter")
 	arrive("cccccccc")
 	if got := d.list.Table.Marked(); !slices.Equal(got, marked) {
@@ -243,4 +247,63 @@ func TestAChoiceThatCannotBeReadIsNone(t *testing.T) {
 	cfg := m.config()
 	cfg.Recall = func(context.Context) (map[string][]string, error) { return nil, errors.New("no such folder") }
 	want(t, openWith(t, &fake{n: 3}, cfg), at80)
+}
+
+// TestAWiderWindowTellsRowsApartAsWell: a column that the list has room for is in each wider window; where the preview
+// takes room, only those go that it stands for.
+func TestAWiderWindowTellsRowsApartAsWell(t *testing.T) {
+	for _, preview := range []bool{false, true} {
+		cfg := Config{}
+		if preview {
+			cfg.Preview = func(api.Operation, int) []string { return []string{"Preview"} }
+		}
+		d, was, beside := openWith(t, &fake{n: 30}, cfg), []string(nil), false
+		for w := 80; w <= 200; w++ {
+			d.Send(uitest.Size(w, 30))
+			is, began := d.list.shownNames(), preview && strings.Contains(d.View(), "Preview")
+			if began && !beside {
+				was = slices.DeleteFunc(was, func(name string) bool { return slices.Contains([]string{"documents", "updated", "id"}, name) })
+				beside = true
+			}
+			for _, name := range append(was, "created", "status", "type", "amount", "customer") {
+				if !slices.Contains(is, name) {
+					t.Fatalf("%s is not shown at %d cells: %v", name, w, is)
+				}
+			}
+			was = is
+		}
+		if preview != beside {
+			t.Errorf("the preview is shown: %v", beside)
+		}
+	}
+}
+
+// TestNoTwoSignsOfARowAreOne in any set of signs.
+func TestNoTwoSignsOfARowAreOne(t *testing.T) {
+	th := theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())
+	for _, th := range []*theme.Theme{th, th.ASCII()} {
+		says := map[string]string{}
+		for _, s := range legend() {
+			sign := s.Sign(th)
+			if other, ok := says[sign]; ok {
+				t.Errorf("%q is %q and %q", sign, other, s.Says)
+			}
+			says[sign] = s.Says
+		}
+		for _, sign := range []string{th.Signs.Cursor, th.Signs.Mark, th.Signs.Crumb, "–"} {
+			if other, ok := says[sign]; ok && !strings.HasPrefix(other, "status CANCELED") {
+				t.Errorf("%q is %q, too", sign, other)
+			}
+		}
+	}
+}
+
+// shownNames are the columns that have room.
+func (s *Screen) shownNames() (out []string) {
+	for i, c := range s.rows.columns {
+		if s.Table.Width(i) > 0 {
+			out = append(out, c.Name)
+		}
+	}
+	return out
 }

@@ -23,7 +23,7 @@ const mostNumber = 24
 const leastNumber = 14
 
 // leastName is how much of a group's name is shown at least.
-const leastName = 18
+const leastName = 24
 
 // fixed is how many columns of the grid are before those of the sums.
 const fixed = 2

@@ -234,7 +234,7 @@ var signs = []sign{
 	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Parent }, Tone: theme.Dim,
 		Says: "it has child operations"},
 		func(o *api.Operation) bool { return o.IsParent }},
-	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Off }, Tone: theme.Dim,
+	{list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Hidden }, Tone: theme.Dim,
 		Says: "hidden from the customer"},
 		func(o *api.Operation) bool { return !o.IsVisible }},
 }
