@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -141,7 +142,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 		return nil, err
 	}
 	for _, step := range []func(context.Context, Options) error{
-		a.openLog, a.openStore, a.openService, a.openAudit, a.openClient} {
+		a.openLog, a.openStores, a.openAudit, a.openClient} {
 		if err := step(ctx, opt); err != nil {
 			return nil, err
 		}
@@ -218,25 +219,42 @@ func noticeTo(log *slog.Logger, notify func(string)) func(string) {
 	}
 }
 
-// openService opens the built-in service in this process, with its data in the state folder, if the context uses it.
-func (a *App) openService(ctx context.Context, opt Options) error {
+// openStores opens the store and meanwhile the built-in service, if the context uses it: a start need not wait for one
+// after the other.
+func (a *App) openStores(ctx context.Context, opt Options) error {
 	if !a.Context.Sandbox {
-		return nil
+		return a.openStore(ctx, opt)
 	}
+	var service *sandbox.Service
+	var failed error
+	opened := make(chan struct{})
+	go func() {
+		defer close(opened)
+		service, failed = a.openService(ctx, opt)
+	}()
+	err := a.openStore(ctx, opt)
+	<-opened
+	if failed == nil {
+		a.Sandbox, a.Living = service, opt.Living
+		a.closers = append(a.closers, service.Close)
+	}
+	return cmp.Or(err, failed)
+}
+
+// openService opens the built-in service in this process, with its data in the state folder.
+func (a *App) openService(ctx context.Context, opt Options) (*sandbox.Service, error) {
 	path := filepath.Join(a.State, "sandbox.db")
 	if a.Config.Store.URL == "memory" {
 		path = ""
 	}
 	if err := os.MkdirAll(a.State, 0o700); err != nil {
-		return &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
+		return nil, &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
 	}
 	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living, Odd: opt.Odd})
 	if err != nil {
-		return &api.Error{Kind: api.Internal, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
+		return nil, &api.Error{Kind: api.Internal, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
 	}
-	a.Sandbox, a.Living = s, opt.Living
-	a.closers = append(a.closers, s.Close)
-	return nil
+	return s, nil
 }
 
 func (a *App) openClient(ctx context.Context, opt Options) error {
