@@ -35,11 +35,15 @@ type Section struct {
 	Hint   string // drawn after the heading, not printed in plain mode
 	Apart  bool   // its facts are drawn below the previous ones, never beside them
 	Beside bool   // in a wide window it is drawn to the right of the others
+	Lead   bool   // plain mode prints it even where it only names the others
 	Below  bool   // in a wide window it is drawn below both columns, in the whole width
 	Facts  []widget.Pair
 	Lines  []string
 	Links  []widget.Link // of Lines, by index: the link under the cursor
 	Hang   int           // of Lines: the column where their text begins, after a label
+	// Whole is for Lines of which a part is useless, such as a picture: those that would be cut at the end of a screenful
+	// begin on the next one, and this text is in their place. "": they may be cut.
+	Whole string
 }
 
 // Links lists the links that the cursor of a page can reach, in the order of the page.
