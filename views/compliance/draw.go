@@ -61,10 +61,10 @@ func (s *Screen) head() []string {
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
 	rest := "  " + kind + "  " + status
-	out := []string{th.Strong.Render(draw.Cut(present.CustomerName(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) +
+	out := []string{th.Strong.Render(draw.Cut(present.CustomerName(s.id, c.DisplayName()), max(s.W-draw.Width(rest), 10))) +
 		rest}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
-	if odd := format.Suspicious(c.FullName()); odd != "" {
+	if odd := format.Suspicious(c.DisplayName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
 	}
 	return out
@@ -153,6 +153,7 @@ func (s *Screen) record() ui.Section {
 	// is in the head
 	list := slices.DeleteFunc(s.env.Pairs(s.env.Present().Details(s.j.Customer.Details()), nil),
 		func(p widget.Pair) bool { return p.Label == "cuid" })
+	list = append(s.env.Pairs(present.PersonOf(s.j.Customer), nil), list...)
 	for _, name := range s.named {
 		said := "“" + name.Line(200) + "”"
 		if name.Flags().Suspicious() {

@@ -326,8 +326,8 @@ func (s *Screen) Keys() []keymap.Key {
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
-	if s.j != nil && s.j.Customer.FullName() != "" {
-		return s.j.Customer.FullName().Line(30)
+	if s.j != nil && s.j.Customer.DisplayName() != "" {
+		return s.j.Customer.DisplayName().Line(30)
 	}
 	return "Customer " + draw.ID(s.id, 13)
 }
