@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -264,13 +265,21 @@ func (s *topLine) Standing() []string {
 	return out
 }
 
+// from says where the data comes from: "from the index".
+func (src Source) from() string {
+	if name, own := strings.CutPrefix(src.Origin, "this "); own {
+		return "from this " + safe(name)
+	}
+	return "from the " + safe(src.Origin)
+}
+
 // Aged returns a sentence about origin and age of a screen's data.
 func (src Source) Aged(now time.Time, zone *time.Location) string {
 	if src.Origin == "" || src.At.IsZero() {
 		return ""
 	}
 	ago, _ := format.Ago(src.At, now)
-	line := "From the " + src.Origin + ", " + ago
+	line := "F" + src.from()[1:] + ", " + ago
 	if old := src.Oldest; !old.IsZero() && old.Before(src.At) {
 		if then, _ := format.Ago(old, now); then != ago {
 			line += ", oldest row " + then
