@@ -61,8 +61,8 @@ func (s *Screen) head() []string {
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
 	rest := "  " + kind + "  " + status
-	out := []string{th.Strong.Render(draw.Cut(present.CustomerName(s.id, c.DisplayName()), max(s.W-draw.Width(rest), 10))) +
-		rest}
+	name := draw.Cut(present.CustomerName(s.id, c.DisplayName()), max(s.W-draw.Width(rest), 10))
+	out := []string{th.Strong.Render(name) + rest}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
 	if odd := format.Suspicious(c.DisplayName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
