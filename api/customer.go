@@ -123,7 +123,7 @@ func nonEmpty(list ...Detail) []Detail {
 	return slices.DeleteFunc(list, func(d Detail) bool { return d.Value == "" })
 }
 
-// Person is the name of the person in the record: name and last name, as far as it has them.
+// Person is the record's name and last name, as far as it has them: a person, or a short form of the company's name.
 func (c Customer) Person() untrusted.Text {
 	if c.Name == "" || c.Lastname == "" {
 		return c.Name + c.Lastname

@@ -44,7 +44,7 @@ func TestOneNameOfACustomer(t *testing.T) {
 		for _, f := range present.Customer(present.Options{}, c.of)[0].Facts {
 			facts[f.Label] = f.Value
 		}
-		if person = facts["person"]; person != c.person || c.of.DisplayName() != "" && facts["name"] != got {
+		if person = facts["name in record"]; person != c.person || c.of.DisplayName() != "" && facts["name"] != got {
 			t.Errorf("%s: the record says %q and person %q, not %q and %q", name, facts["name"], person, got, c.person)
 		}
 	}

@@ -155,12 +155,13 @@ func Customer(o Options, c api.Customer) []Section {
 	return []Section{{Facts: append(facts, o.Details(c.Details())...)}}
 }
 
-// PersonOf is the person's name of a customer who is called by another; no fact for others.
+// PersonOf is the record's own name of a customer who is called by the company: a person, or a short form of the
+// company's name. It is no fact for others.
 func PersonOf(c api.Customer) []Fact {
 	if c.Person() == c.DisplayName() {
 		return nil
 	}
-	return Text("person", c.Person(), "")
+	return Text("name in record", c.Person(), "")
 }
 
 // File lists the facts of a customer's file; its id is first.

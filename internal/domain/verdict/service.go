@@ -224,7 +224,7 @@ func reachRows() []reachRow {
 	}
 }
 
-// Says words the fault of one call to a service as its findings do; "" for a fault that is not one of its own, such as a
+// Says words the fault of one call to a service as its findings do; "" for a fault without such a finding, such as a
 // refusal for the rate.
 func Says(service string, fault reach.Fault) string {
 	for _, r := range reachRows() {
