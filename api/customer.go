@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -122,13 +123,18 @@ func nonEmpty(list ...Detail) []Detail {
 	return slices.DeleteFunc(list, func(d Detail) bool { return d.Value == "" })
 }
 
-// FullName joins name and last name.
-func (c Customer) FullName() untrusted.Text {
-	if c.Lastname == "" {
-		return c.Name
+// Person is the record's name and last name, as far as it has them: a person, or a short form of the company's name.
+func (c Customer) Person() untrusted.Text {
+	if c.Name == "" || c.Lastname == "" {
+		return c.Name + c.Lastname
 	}
 	return c.Name + " " + c.Lastname
 }
+
+// DisplayName is what the customer is called everywhere: the company, else the person; "" if the record names neither.
+// The names in operations, accounts and counterparties are the service's own. Where one differs, this is the name, and
+// the customer's page lists the others.
+func (c Customer) DisplayName() untrusted.Text { return cmp.Or(c.Company, c.Person()) }
 
 // Application is a customer's application, either an individual's or a corporate one. Its fields are only partly
 // published; all are kept.

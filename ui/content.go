@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -35,11 +36,15 @@ type Section struct {
 	Hint   string // drawn after the heading, not printed in plain mode
 	Apart  bool   // its facts are drawn below the previous ones, never beside them
 	Beside bool   // in a wide window it is drawn to the right of the others
+	Lead   bool   // plain mode prints it even where it only names the others
 	Below  bool   // in a wide window it is drawn below both columns, in the whole width
 	Facts  []widget.Pair
 	Lines  []string
 	Links  []widget.Link // of Lines, by index: the link under the cursor
 	Hang   int           // of Lines: the column where their text begins, after a label
+	// Whole is for Lines of which a part is useless, such as a picture: those that would be cut at the end of a screenful
+	// begin on the next one, and this text is in their place. "": they may be cut.
+	Whole string
 }
 
 // Links lists the links that the cursor of a page can reach, in the order of the page.
@@ -260,13 +265,21 @@ func (s *topLine) Standing() []string {
 	return out
 }
 
+// from says where the data comes from: "from the index".
+func (src Source) from() string {
+	if name, own := strings.CutPrefix(src.Origin, "this "); own {
+		return "from this " + safe(name)
+	}
+	return "from the " + safe(src.Origin)
+}
+
 // Aged returns a sentence about origin and age of a screen's data.
 func (src Source) Aged(now time.Time, zone *time.Location) string {
 	if src.Origin == "" || src.At.IsZero() {
 		return ""
 	}
 	ago, _ := format.Ago(src.At, now)
-	line := "From the " + src.Origin + ", " + ago
+	line := "F" + src.from()[1:] + ", " + ago
 	if old := src.Oldest; !old.IsZero() && old.Before(src.At) {
 		if then, _ := format.Ago(old, now); then != ago {
 			line += ", oldest row " + then

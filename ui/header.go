@@ -370,7 +370,7 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	if brief := s.brief(now); src.Loading && brief != "" { // the waiting time matters more than the age
 		f.short = s.th.Info.Render(brief)
 	}
-	from := safe(src.Origin)
+	from := src.from()
 	var parts []string
 	switch {
 	case two:

@@ -31,6 +31,11 @@ func (p *Page) Widths() (left, right int) {
 	return p.W - right - 3, right
 }
 
+// Inner returns how wide the lines of a section are in a column of w cells: they are below its heading.
+func (p *Page) Inner(w int) int {
+	return max(w-widget.Indent(p.env.Theme, w), 1)
+}
+
 // columns divides sections into the left and the right column, and those below both.
 func (p *Page) columns(list []Section) (main, side, below []Section) {
 	_, right := p.Widths()
@@ -71,14 +76,18 @@ func (p *Page) Draw(c Content) []string {
 // the others if there is room. line is the line of the cursor.
 func (p *Page) draw(c Content) (out []string, line int) {
 	main, side, below := p.columns(c.Sections)
+	above := 0
+	for _, l := range c.Lines {
+		above += max(len(draw.Wrap(l, max(p.W, 2))), 1)
+	}
 	if left, right := p.Widths(); len(side) == 0 {
-		out, line = p.sections(main, p.W)
+		out, line = p.sections(main, p.W, above)
 	} else {
-		l, on := p.sections(main, left)
-		r, beside := p.sections(side, right)
+		l, on := p.sections(main, left, above)
+		r, beside := p.sections(side, right, above)
 		out, line = widget.Beside(l, r, left), max(on, beside)
 	}
-	if more, on := p.sections(below, p.W); len(more) > 0 {
+	if more, on := p.sections(below, p.W, above+len(out)); len(more) > 0 {
 		if on >= 0 {
 			line = len(out) + on
 		}
@@ -93,9 +102,21 @@ func (p *Page) draw(c Content) (out []string, line int) {
 	return append(slices.Clip(c.Lines), out...), line
 }
 
-// sections draws sections of w cells below each other. Consecutive sections of facts are
-// in two columns if there is room.
-func (p *Page) sections(list []Section, w int) (out []string, line int) {
+// Screenful is how many lines of the page are seen at once while there are more.
+func (p *Page) Screenful() int { return max(p.H-1, 1) }
+
+// toNext returns by how many lines n lines that begin at line at are moved so that a screenful shows all of them; 0 if
+// one does already, or none can.
+func (p *Page) toNext(at, n int) int {
+	if on := at % p.Screenful(); on+n > p.Screenful() && n <= p.Screenful() {
+		return p.Screenful() - on
+	}
+	return 0
+}
+
+// sections draws sections of w cells below each other; above is how many lines are above them. Consecutive sections of
+// facts are in two columns if there is room.
+func (p *Page) sections(list []Section, w, above int) (out []string, line int) {
 	th := p.env.Theme
 	line = -1
 	label := 0 // the values of all sections are in one column
@@ -104,6 +125,7 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 			label = max(label, draw.Width(f.Label))
 		}
 	}
+	headed := slices.ContainsFunc(list, func(s Section) bool { return s.Title != "" })
 	var facts []widget.Pair
 	add := func(lines []string, at int) {
 		if at >= 0 {
@@ -116,7 +138,7 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 		for i := range list {
 			list[i].Long = true
 		}
-		add(widget.PairsAt(th, list, w, label, p.Link().ID))
+		add(widget.PairsAt(th, list, w, label, headed, p.Link().ID))
 	}
 	flush := func() {
 		if len(facts) > 0 {
@@ -135,9 +157,14 @@ func (p *Page) sections(list []Section, w int) (out []string, line int) {
 		if s.Hint != "" {
 			head += th.Dim.Render("  " + s.Hint)
 		}
-		out = append(out, "", head)
+		if out = append(out, ""); cmp.Or(s.Drawn, s.Title) != "" {
+			out = append(out, head)
+		}
 		pairs(s.Facts)
-		add(widget.LinesAt(th, s.Lines, s.Links, w, s.Hang, p.Link().ID))
+		if n := p.toNext(above+len(out), len(s.Lines)); s.Whole != "" && n > 0 {
+			out = append(append(out, th.Dim.Render(s.Whole)), make([]string, n-1)...)
+		}
+		add(widget.LinesAt(th, s.Lines, s.Links, w, s.Hang, headed, p.Link().ID))
 	}
 	flush()
 	return out, line

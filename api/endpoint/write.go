@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -131,7 +130,7 @@ func (w *Wire) addCustomer(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	p.Subject.Customer, p.Subject.Status = cmp.Or(c.Company, c.FullName()).Line(200), c.Status.Line(40)
+	p.Subject.Customer, p.Subject.Status = c.DisplayName().Line(200), c.Status.Line(40)
 	return nil
 }
 

@@ -152,7 +152,10 @@ type Conclusion struct {
 }
 
 // Line is the conclusion for people: "removed: the operation read at 11:02:14 no longer lists it".
-func (c Conclusion) Line(zone *time.Location) string {
+func (c Conclusion) Line(zone *time.Location) string { return c.Says + ": " + c.Grounds(zone) }
+
+// Grounds is Line without what is concluded: "the operation read at 11:02:14 no longer lists it".
+func (c Conclusion) Grounds(zone *time.Location) string {
 	said := make([]string, 0, len(c.Rests)+1)
 	for _, e := range c.Rests {
 		said = append(said, e.Line(zone))
@@ -160,7 +163,7 @@ func (c Conclusion) Line(zone *time.Location) string {
 	if c.Open != "" || len(said) == 0 {
 		said = append(said, cmp.Or(c.Open, string(NothingShown)))
 	}
-	return c.Says + ": " + strings.Join(said, "; ")
+	return strings.Join(said, "; ")
 }
 
 // Flaw is the first reason why the conclusion does not hold: all its evidence must fulfil n.

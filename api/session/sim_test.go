@@ -136,7 +136,7 @@ func faultFreeHour(t *testing.T, n int) {
 // it, which imports this one.
 type Memory interface {
 	Store
-	// Saved notes the row as it is; restore puts it back.
+	// Saved notes the row as it is; restore undoes it.
 	Saved(Key) (restore func())
 }
 

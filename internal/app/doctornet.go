@@ -74,7 +74,7 @@ func (d *doctor) lookup(ctx context.Context, c config.Context, host string, faul
 func (d *doctor) unreached(name string, c config.Context, f reach.Fault) {
 	now := d.opt.Now()
 	ignored := verdict.Config{Ignored: ignoredProxies(c, d.opt.Getenv)}
-	d.says(name, verdict.Facts{Now: now, Service: serviceHost(c),
+	d.says(name, verdict.Facts{Now: now, Service: ServiceHost(c),
 		Config: verdict.Known(ignored, "doctor", now, readHolds), Calls: []verdict.Fact[verdict.Call]{verdict.Known(
 			verdict.Call{Failed: now, Since: now, Fault: f}, "doctor", now, readHolds)}})
 }

@@ -98,7 +98,7 @@ type factReader struct{ *App }
 // all reads everything that a verdict rests on. What cannot be read is not known; if the store is the reason, its
 // error is the fact.
 func (a factReader) all(ctx context.Context) verdict.Facts {
-	f := verdict.Facts{Now: a.Now(), Service: serviceHost(a.Context), Account: session.MaskAccount(a.Context.Login)}
+	f := verdict.Facts{Now: a.Now(), Service: ServiceHost(a.Context), Account: session.MaskAccount(a.Context.Login)}
 	st, err := a.Session.Status(ctx)
 	if err != nil {
 		f.Store = a.faulty(err, f.Now)
@@ -138,8 +138,8 @@ func (a factReader) storeFact(ctx context.Context, now time.Time) verdict.Fact[v
 		"a read of the store", now, readHolds)
 }
 
-// serviceHost is how sentences name the service.
-func serviceHost(c config.Context) string {
+// ServiceHost is how sentences name the service.
+func ServiceHost(c config.Context) string {
 	if u, err := url.Parse(c.BaseURL); err == nil && u.Host != "" {
 		return u.Hostname()
 	}

@@ -9,7 +9,7 @@ import (
 var Customers = New(
 	Field[api.Customer]{Name: "name", JSON: "name", Kind: Text, About: "a part of the name", Example: "name:acme",
 		Sortable: true,
-		Column:   Column{Min: 24, Flex: 3}, Text: api.Customer.FullName},
+		Column:   Column{Min: 24, Flex: 3}, Text: api.Customer.DisplayName},
 	Field[api.Customer]{Name: "type", Aliases: []string{"kind"}, JSON: "type", Kind: Code,
 		About: "individual or corporate", Example: "type:corporate",
 		Sortable: true, Column: Column{Min: 10, HidePriority: 1},

@@ -237,7 +237,7 @@ func auditResult(e audit.Entry) Section {
 	}
 	detail := "detail"
 	if e.Outcome == audit.ResultOK {
-		detail = "proof"
+		detail = "proved by"
 	}
 	facts = append(facts, recorded("rule", e.Rule, "service's answer", e.Error, detail, e.Detail)...)
 	if e.Took > 0 {

@@ -114,8 +114,8 @@ func stepMark(st journey.Step) Mark {
 
 // AskedCustomer lists the facts in a question about a customer, below the customer's id.
 func AskedCustomer(id string, c api.Customer) []Fact {
-	return []Fact{{Label: "customer", Value: CustomerName(id, c), Long: true}, {Label: "kind", Value: known(c.Type)},
-		{Label: "status", Value: known(c.Status)}}
+	return []Fact{{Label: "customer", Value: CustomerName(id, c.DisplayName()), Long: true},
+		{Label: "kind", Value: known(c.Type)}, {Label: "status", Value: known(c.Status)}}
 }
 
 // ShareRisk is what a share token may undo; "" for a customer whose verification has no result.
@@ -150,9 +150,10 @@ func AskedFinalize(id string, j journey.Journey) []Fact {
 	return out
 }
 
-// CustomerName is the customer's name from the record, else the id.
-func CustomerName(id string, c api.Customer) string {
-	if n := c.FullName().Line(200); n != "" {
+// CustomerName is what a customer is called: name, of its record (api.Customer.DisplayName) or, where that was not
+// read, of its operations; without a name the id.
+func CustomerName(id string, name untrusted.Text) string {
+	if n := name.Line(200); n != "" {
 		return n
 	}
 	return "Customer " + safe(id, 64)

@@ -149,10 +149,19 @@ func tariff(o Options, title string, t api.Tariff) []Section {
 
 // Customer is a whole customer record.
 func Customer(o Options, c api.Customer) []Section {
-	return []Section{{Facts: append([]Fact{{Label: "name", Value: c.FullName().Line(200), Long: true,
-		Copy: string(c.FullName())},
-		{Label: "type", Value: c.Type.Line(40), Copy: string(c.Type)}, o.Status("status", c.Status)},
-		o.Details(c.Details())...)}}
+	facts := append([]Fact{{Label: "name", Value: c.DisplayName().Line(200), Long: true, Copy: string(c.DisplayName())}},
+		PersonOf(c)...)
+	facts = append(facts, Fact{Label: "type", Value: c.Type.Line(40), Copy: string(c.Type)}, o.Status("status", c.Status))
+	return []Section{{Facts: append(facts, o.Details(c.Details())...)}}
+}
+
+// PersonOf is the record's own name of a customer who is called by the company: a person, or a short form of the
+// company's name. It is no fact for others.
+func PersonOf(c api.Customer) []Fact {
+	if c.Person() == c.DisplayName() {
+		return nil
+	}
+	return Text("name in record", c.Person(), "")
 }
 
 // File lists the facts of a customer's file; its id is first.

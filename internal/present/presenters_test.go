@@ -23,8 +23,8 @@ import (
 // records.
 var presenters = map[string]any{
 	"Account": Account, "Application": Application, "AskedCustomer": AskedCustomer, "AskedDocument": AskedDocument,
-	"AskedFile.Facts": AskedFile.Facts,
-	"AskedFinalize":   AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
+	"AskedFile.Facts": AskedFile.Facts, "PersonOf": PersonOf,
+	"AskedFinalize": AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
 	"AskedReplay": AskedReplay, "AskedResume": AskedResume, "AskedSession": AskedSession, "Attached": Attached,
 	"Attempt": Attempt, "AttemptAnswer": AttemptAnswer, "AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
 	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditHashes": AuditHashes, "AuditListed": AuditListed, "AuditObject": AuditObject,

@@ -108,8 +108,13 @@ func (h *reader) screen() (parts [3][]string) {
 	}
 	parts[0] = sentences(c.Lines)
 	parts[1] = h.sections(c.Sections)
-	if names := titles(c.Sections); c.Table == nil && len(parts[1]) > atOnce && len(names) > 0 {
-		parts[1] = []string{"all shows everything. Parts: " + List(names) + "."}
+	if c.Table == nil && len(parts[1]) > atOnce && len(titles(c.Sections)) > 0 {
+		leads := func(s ui.Section) bool { return s.Lead }
+		rest := slices.DeleteFunc(slices.Clone(c.Sections), leads)
+		parts[1] = h.sections(slices.DeleteFunc(slices.Clone(c.Sections), func(s ui.Section) bool { return !leads(s) }))
+		if names := titles(rest); len(names) > 0 {
+			parts[1] = append(parts[1], "all shows everything. Parts: "+List(names)+".")
+		}
 	}
 	if c.Table != nil {
 		parts[2] = rows(top.Title(), c.Table)

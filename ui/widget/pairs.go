@@ -18,25 +18,30 @@ type Pair struct {
 	Link         Link // what the cursor of a page is on here; without an id: it passes by
 }
 
+// heads reports whether the pair is a heading.
+func (p Pair) heads() bool { return p.Label == "" && p.Value != "" }
+
 // Pairs lays a detail view out: labels dim, values after them, in two columns
-// of groups when w is wide enough. A group begins at a heading. The result has
-// as many lines as it needs, each of at most w cells.
+// of groups when w is wide enough. A group begins at a heading, and its pairs are Indent to the right of that.
+// The result has as many lines as it needs, each of at most w cells.
 func Pairs(th *theme.Theme, list []Pair, w int) []string {
-	lines, _ := PairsAt(th, list, w, 0, "")
+	lines, _ := PairsAt(th, list, w, 0, false, "")
 	return lines
 }
 
 // PairsAt is Pairs with the cursor on the link at; line is where that begins, -1: it is
 // not here. Where pairs have links there is room for the cursor's sign before each label. Values
-// begin behind at least label cells, so that lists below each other have them in one column.
-func PairsAt(th *theme.Theme, list []Pair, w, label int, at string) (lines []string, line int) {
+// begin behind at least label cells, so that lists below each other have them in one column. headed: they are below a
+// heading that is not in list.
+func PairsAt(th *theme.Theme, list []Pair, w, label int, headed bool, at string) (lines []string, line int) {
 	const wide, id = 100, 36
 	if th.Linear {
 		return Sentences(list), -1
 	}
 	groups := starts(list)
-	c := cursor{th: th, at: at, label: label, linked: slices.ContainsFunc(list,
-		func(p Pair) bool { return p.Link.ID != "" })}
+	c := cursor{th: th, at: at, label: label,
+		linked: slices.ContainsFunc(list, func(p Pair) bool { return p.Link.ID != "" }),
+		headed: (headed || slices.ContainsFunc(list, Pair.heads)) && Indent(th, w) > 0}
 	if w < wide || len(groups) < 2 {
 		return c.column(list, w)
 	}
@@ -75,7 +80,7 @@ func Beside(left, right []string, w int) []string {
 func starts(list []Pair) []int {
 	var out []int
 	for i, p := range list {
-		if i == 0 || p.Label == "" && p.Value != "" {
+		if i == 0 || p.heads() {
 			out = append(out, i)
 		}
 	}
@@ -92,7 +97,8 @@ func (c cursor) column(list []Pair, w int) (out []string, line int) {
 		}
 	}
 	// all of it where the values leave room
-	label = min(label, max(w/3, min(16, 2*w/5), w-draw.Width(c.sign(false))-2-value, 4))
+	in := draw.Width(c.sign(false))
+	label = min(label, max((w-in)/3, min(16, 2*w/5), w-in-2-value, 4))
 	line = -1
 	for i, p := range list {
 		switch {

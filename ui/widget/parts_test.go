@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"opdeck/internal/present"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
@@ -285,5 +286,57 @@ func TestFootedViewer(t *testing.T) {
 	v.Clear()
 	if lines = lines[:12]; foot() != lines[11] || v.Hints() != nil {
 		t.Errorf("all fits, and the last line is %q", foot())
+	}
+}
+
+// TestOneIndentBelowHeadings: whatever is below the heading of a section begins Indent to the right of it: facts with
+// and without links, lines with and without links, sentences and bodies, in one column and in two.
+func TestOneIndentBelowHeadings(t *testing.T) {
+	facts := []Pair{{Label: "id", Value: "7f3a"}, {Label: "a much longer label", Value: strings.Repeat("word ", 40), Long: true}}
+	linked := []Pair{{Label: "id", Value: "7f3a", Link: Link{ID: "id"}}, facts[1]}
+	const head = "Section"
+	for _, w := range []int{38, 60, 78, 118} {
+		pairs := func(list []Pair) []string { return Pairs(plainTheme, append([]Pair{{Value: head}}, list...), w) }
+		below := func(list []Pair, at string) []string {
+			out, _ := PairsAt(plainTheme, list, w, 0, true, at)
+			return append([]string{head}, out...)
+		}
+		lines := func(links []Link) []string {
+			out, _ := LinesAt(plainTheme, []string{"one line", strings.Repeat("text ", 40)}, links, w, 0, true, "")
+			return append([]string{head}, out...)
+		}
+		text := NewText(plainTheme, w)
+		text.Section(head)
+		text.Say(theme.Plain, strings.Repeat("sentence ", 40))
+		text.Cut(theme.Plain, strings.Repeat("sentence ", 40))
+		text.Pairs(facts)
+		text.JSON([]byte("[\n]"), 9, "")
+		text.Add("a drawn line")
+		for name, drawn := range map[string][]string{"facts": pairs(facts), "below": below(facts, ""), "lines": lines(nil),
+			"text": text.Lines} {
+			oneIndent(t, name, drawn, head, Indent(plainTheme, w), w)
+		}
+		for name, drawn := range map[string][]string{"linked": pairs(linked), "linked below": below(linked, ""),
+			"linked lines": lines([]Link{{ID: "x"}})} { // the cursor needs its place in any window
+			oneIndent(t, name, drawn, head, indent, w)
+		}
+	}
+	two := Pairs(plainTheme, append(append([]Pair{{Value: head}}, facts[:1]...), append([]Pair{{Value: head}}, facts[:1]...)...), 118)
+	if at := strings.LastIndex(two[0], head); len(two) != 2 || strings.Index(two[1], "id") != indent || strings.LastIndex(two[1], "id") != at+indent {
+		t.Errorf("two columns:\n%s", strings.Join(two, "\n"))
+	}
+}
+
+// oneIndent checks that no line is wider than w and that all but the heading begin by cells to the right of it.
+func oneIndent(t *testing.T, name string, lines []string, head string, by, w int) {
+	t.Helper()
+	for _, l := range lines {
+		in := len(l) - len(strings.TrimLeft(l, " "))
+		if draw.Width(l) > w || l == head && in != 0 || l != head && l != "" && in < by {
+			t.Errorf("%s at %d: %d cells before %q, not %d", name, w, in, l, by)
+		}
+	}
+	if first := lines[1]; strings.TrimLeft(first, " ") != first[by:] {
+		t.Errorf("%s at %d: %q begins elsewhere than the others", name, w, first)
 	}
 }

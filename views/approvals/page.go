@@ -41,16 +41,16 @@ func (s *Screen) lines(r approval.Request, w int, details bool) []string {
 	} else if st == approval.Open {
 		out.Cut(theme.Dim, s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.")
 	}
-	out.Title("What it changes")
+	out.Section("What it changes")
 	out.Say(theme.Plain, act.Consequence(r.Act.Kind))
 	out.Gap()
 	out.Pairs(s.env.Pairs(present.Judged(s.env.Present(), r), nil))
-	out.Title("Exactly what is sent")
+	out.Section("Exactly what is sent")
 	out.Say(theme.Strong, line(r.Act.Method, 10)+" "+line(r.Act.Path, 400))
 	if len(r.Act.Body) == 0 {
-		out.Under(theme.Dim, "no body")
+		out.Say(theme.Dim, "no body")
 	}
-	out.JSON(r.Act.Body, 2, 200, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it")
+	out.JSON(r.Act.Body, 200, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it")
 	if !details {
 		return out.Lines
 	}

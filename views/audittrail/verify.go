@@ -59,19 +59,19 @@ func (s *Screen) report(r audit.Report, w int) []string {
 	out.Gap()
 	out.Pairs(s.env.Headed([]present.Section{checked}))
 	for _, f := range found {
-		out.Title(f.Title)
+		out.Section(f.Title)
 		switch {
 		case len(f.Lines) > 0:
 		case f.Unsure:
-			out.Under(theme.Dim, th.Signs.Off+" "+f.None)
+			out.Say(theme.Dim, th.Signs.Off+" "+f.None)
 		default:
 			out.Cut(theme.Good, th.Signs.Good+" "+f.None)
 		}
 		for _, l := range f.Lines {
-			out.Under(l.Tone, l.Line(o))
+			out.Say(l.Tone, l.Line(o))
 		}
 		if f.Note != "" && len(f.Lines) > 0 {
-			out.Under(theme.Warn, f.Note)
+			out.Say(theme.Warn, f.Note)
 		}
 	}
 	return out.Lines

@@ -54,7 +54,7 @@ func NewCustomers(env *ui.Env, caller endpoint.Caller,
 		Read: func(ctx context.Context, at api.PageAt, name string) (api.Page[api.Customer], error) {
 			return endpoint.Do(ctx, caller, endpoint.ListCustomers, api.CustomerQuery{Name: name, Page: at.Page, Next: at.Next})
 		},
-		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.FullName().Flags().Suspicious() },
+		First: s.isBegun, Warn: func(c api.Customer) bool { return s.isBegun(c) || c.DisplayName().Flags().Suspicious() },
 		Warns: "a verification that was started and not finalized, or a name with hidden or unsafe characters"},
 		start)
 	return s

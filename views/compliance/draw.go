@@ -3,7 +3,6 @@ package compliance
 import (
 	"net/url"
 	"slices"
-	"time"
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
@@ -23,20 +22,11 @@ func (s *Screen) Content() ui.Content {
 	case s.j == nil:
 		return ui.Content{Lines: []string{th.Dim.Render("Reading the customer and the application …")}}
 	}
-	now := s.env.Now()
 	out := s.head()
-	next := th.Strong.Render("Next: ") + s.j.Next.Sentence(s.keyOf)
 	if s.Doing != "" && !th.Linear {
-		next = th.Info.Render(th.Signs.Info + " " + s.Doing + " …")
-	}
-	list := append([]string{"", th.Title.Render("Verification")}, s.checklist()...)
-	if th.Linear {
-		list[1] = "Verification."
-	}
-	if th.Linear || len(out)+len(list)+3 < s.H {
-		out = append(append(out, list...), "", next)
+		out = append(out, th.Info.Render(th.Signs.Info+" "+s.Doing+" …"))
 	} else {
-		out = append(append(out, next), list...)
+		out = append(out, th.Strong.Render("Next: ")+s.j.Next.Sentence(s.keyOf))
 	}
 	problem := 0
 	if stale := s.NotReread(); stale != nil {
@@ -47,18 +37,15 @@ func (s *Screen) Content() ui.Content {
 		out = append(out, th.Tone(p.Tone).Render(p.Line(s.env.Present())))
 	}
 	if end := s.form.lapses(); !end.IsZero() && !s.j.Record.Applied && !s.j.Record.BaaS {
-		left, _ := format.Until(end, now)
+		left, _ := format.Until(end, s.env.Now())
 		out = append(out, th.Dim.Render("A token issued when you opened this form expires in "+left+"."))
 	}
-	out = append(out, s.linkLines()...)
-	c := ui.Content{Lines: append(out, s.codeLines(now, out)...), Problem: problem, Doing: s.Doing}
-	for _, part := range []ui.Section{s.record(), s.application()} {
-		if len(part.Facts) > 0 {
+	c := ui.Content{Lines: out, Problem: problem, Doing: s.Doing}
+	for _, part := range []ui.Section{s.linked(), s.verification(), s.scanned(), s.record(), s.application(),
+		s.notes.Section(s.Inner(s.W))} {
+		if len(part.Facts)+len(part.Lines) > 0 {
 			c.Sections = append(c.Sections, part)
 		}
-	}
-	if written := s.notes.Section(s.W); written.Title != "" {
-		c.Sections = append(c.Sections, written)
 	}
 	return c
 }
@@ -74,10 +61,10 @@ func (s *Screen) head() []string {
 		status = th.Tone(st.Tone).Render(st.Sign + " " + c.Status.Line(20))
 	}
 	rest := "  " + kind + "  " + status
-	out := []string{th.Strong.Render(draw.Cut(present.CustomerName(s.id, s.j.Customer), max(s.W-draw.Width(rest), 10))) +
-		rest}
+	name := draw.Cut(present.CustomerName(s.id, c.DisplayName()), max(s.W-draw.Width(rest), 10))
+	out := []string{th.Strong.Render(name) + rest}
 	out = append(out, th.Dim.Render("cuid "+untrusted.Text(s.id).Line(64)))
-	if odd := format.Suspicious(c.FullName()); odd != "" {
+	if odd := format.Suspicious(c.DisplayName()); odd != "" {
 		out = append(out, th.Warn.Render(th.Signs.Warn+" "+odd))
 	}
 	return out
@@ -86,23 +73,24 @@ func (s *Screen) head() []string {
 // noteAt is the column where the notes of the checklist begin.
 const noteAt = 32
 
-// checklist draws the steps; a note that is too long continues below itself.
-func (s *Screen) checklist() []string {
-	th := s.env.Theme
-	var out []string
+// verification is the checklist; a note that is too long continues below itself.
+func (s *Screen) verification() ui.Section {
+	th, out := s.env.Theme, ui.Section{Title: "Verification", Lead: true}
+	left, _ := s.Widths()
+	w := s.Inner(left)
 	for _, st := range present.JourneySteps(*s.j) {
 		note := []string{st.Note}
-		if room := s.W - noteAt; room >= 20 && st.Note != "" {
+		if room := w - noteAt; room >= 20 && st.Note != "" {
 			note = draw.Wrap(st.Note, room)
 		}
 		word := st.Word
 		if !th.Linear {
 			word = draw.Fit(word, 10) // "not needed"
 		}
-		out = append(out, widget.Checklist(th, []widget.Step{{Text: draw.Fit(st.Name, 17), Sign: st.Sign, Word: word,
-			Tone: st.Tone, Note: note[0]}}, s.W)...)
+		out.Lines = append(out.Lines, widget.Checklist(th, []widget.Step{{Text: draw.Fit(st.Name, 17), Sign: st.Sign,
+			Word: word, Tone: st.Tone, Note: note[0]}}, w)...)
 		for _, l := range note[1:] {
-			out = append(out, draw.Space(noteAt)+th.Dim.Render(l))
+			out.Lines = append(out.Lines, draw.Space(noteAt)+th.Dim.Render(l))
 		}
 	}
 	return out
@@ -110,47 +98,52 @@ func (s *Screen) checklist() []string {
 
 func (s *Screen) finalised() bool { return s.j.Steps[len(s.j.Steps)-1].State == journey.Done }
 
-// linkLines show the link: host apart from the rest, never as a hyperlink.
-func (s *Screen) linkLines() []string {
-	if s.link == nil || s.finalised() {
-		return nil
+// linked shows the link, its host on a line of its own, never as a hyperlink.
+func (s *Screen) linked() ui.Section {
+	if !s.showsLink() {
+		return ui.Section{}
 	}
 	th := s.env.Theme
 	left := present.LinkLeft(s.env.Present(), s.until)
+	if left.Tone == present.Bad {
+		left.Text += "; " + s.env.Way(s.keys.Link) + " creates a new one"
+	}
 	host := "?"
 	if u, err := url.Parse(string(s.link.URL)); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
-	out := []string{"", th.Title.Render("Verification link") + th.Dim.Render("  "+present.LinkFor+"; "+
-		s.env.Way(s.env.Keys.Item.CopyJSON)+" copies it")}
-	if left.Tone == present.Bad {
-		left.Text += "; " + s.env.Way(s.keys.Link) + " creates a new one"
+	out := ui.Section{Title: "Verification link", Hint: s.env.Way(s.env.Keys.Item.CopyJSON) + " copies it", Lead: true}
+	out.Lines = []string{
+		th.Dim.Render(present.LinkFor+"; ") + th.Tone(left.Tone).Render(left.Text),
+		th.Dim.Render("host  ") + untrusted.Text(host).Line(120), s.link.URL.Line(2000)}
+	if s.scans() && !s.fits() {
+		out.Lines = append(out.Lines, th.Dim.Render("This window is too small for the QR code of the link."))
 	}
-	out = append(out, th.Dim.Render("host  ")+untrusted.Text(host).Line(120)+"  "+th.Tone(left.Tone).Render(left.Text),
-		s.link.URL.Line(2000))
 	return out
 }
 
-// codeLines is the link as a QR code below what is above. Where it does not
-// fit there, it begins on a page of its own, so that a camera sees all of it.
-func (s *Screen) codeLines(now time.Time, above []string) []string {
-	page := max(s.H-1, 1)
-	if s.env.Theme.Linear || s.link == nil || s.W < 44 || !now.Before(s.until) || s.finalised() {
-		return nil
+// showsLink reports whether the page has a link; it is not needed any more once the application is finalized.
+func (s *Screen) showsLink() bool { return s.link != nil && !s.finalised() }
+
+// scans reports whether the link can still be opened with a camera.
+func (s *Screen) scans() bool {
+	return s.showsLink() && len(s.code) > 0 && s.env.Now().Before(s.until) && !s.env.Theme.Linear
+}
+
+// fits reports whether one screenful holds the whole code.
+func (s *Screen) fits() bool {
+	return draw.Width(s.code[0]) <= s.Inner(s.W) && len(s.code) <= s.Screenful()
+}
+
+// scanned is the link as a QR code: beside the text from 120 columns on, else below it.
+func (s *Screen) scanned() ui.Section {
+	if !s.scans() || !s.fits() {
+		return ui.Section{}
 	}
-	rows := 1
-	for _, l := range above {
-		rows += max(len(draw.Wrap(l, max(s.W, 2))), 1)
-	}
-	out := []string{""}
-	if on := rows % page; on+len(s.code) > page && len(s.code) <= page {
-		out[0] = s.env.Theme.Dim.Render(s.env.Keys.Nav.PageDown.Binding.Help().Key + " shows it as a QR code")
-		for range page - on {
-			out = append(out, "")
-		}
-	}
+	out := ui.Section{Beside: true,
+		Whole: s.env.Keys.Nav.PageDown.Binding.Help().Key + " shows the link as a QR code"}
 	for _, l := range s.code {
-		out = append(out, s.env.Theme.Code.Render(l))
+		out.Lines = append(out.Lines, s.env.Theme.Code.Render(l))
 	}
 	return out
 }
@@ -160,6 +153,7 @@ func (s *Screen) record() ui.Section {
 	// is in the head
 	list := slices.DeleteFunc(s.env.Pairs(s.env.Present().Details(s.j.Customer.Details()), nil),
 		func(p widget.Pair) bool { return p.Label == "cuid" })
+	list = append(s.env.Pairs(present.PersonOf(s.j.Customer), nil), list...)
 	for _, name := range s.named {
 		said := "“" + name.Line(200) + "”"
 		if name.Flags().Suspicious() {

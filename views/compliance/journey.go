@@ -100,7 +100,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 
 // Refresh implements ui.PageScreen: it updates steps and keys to the current state.
 func (s *Screen) Refresh() {
-	if s.j != nil { // a link lapses while one looks
+	if s.Narrow = s.j != nil && s.scans() && s.fits(); s.j != nil { // a link lapses while one looks
 		s.j.Steps, s.j.Next = journey.Steps(s.j.Customer, s.j.Application, s.j.Record, s.env.Now())
 		if s.form != nil {
 			s.form.customer, s.form.unclear = s.j.Customer, s.j.Record.Unclear
@@ -326,8 +326,8 @@ func (s *Screen) Keys() []keymap.Key {
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
-	if s.j != nil && s.j.Customer.FullName() != "" {
-		return s.j.Customer.FullName().Line(30)
+	if s.j != nil && s.j.Customer.DisplayName() != "" {
+		return s.j.Customer.DisplayName().Line(30)
 	}
 	return "Customer " + draw.ID(s.id, 13)
 }

@@ -317,7 +317,7 @@ func TestWithoutRecords(t *testing.T) {
 	if len(f.shares) != 1 {
 		t.Fatalf("the token was presented %d times\n%s", len(f.shares), r.View())
 	}
-	r.Send(uitest.Key("l"), clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("pgdown"))
+	r.Send(uitest.Key("l"), clock.Wait(shelltest.Armed), uitest.Key("y"))
 	r.Says("https://verify.example.com/x")
 	r.Send(uitest.Key("f"))
 	r.Says("Submit the application of Customer "+cuid, "could not be read")

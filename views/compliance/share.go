@@ -64,7 +64,7 @@ func (f *ShareForm) intro() []string {
 	case api.Corporate:
 		kind = "CORPORATE: one share token contains the verified data of the company and its beneficiaries."
 	}
-	out := []string{draw.Cut(present.CustomerName(f.id, f.customer), 80) + ", " + kind,
+	out := []string{draw.Cut(present.CustomerName(f.id, f.customer.DisplayName()), 80) + ", " + kind,
 		"A token works once and is valid for about 20 minutes: one issued now expires at " +
 			format.Clock(f.lapses(), f.env.Zone()) + ".",
 		"What you paste is not shown, stored or logged."}
@@ -178,5 +178,5 @@ func asked(env *ui.Env, id string, c api.Customer) []widget.Pair {
 
 // subject is what a question about the customer is filled with.
 func subject(id string, c api.Customer) act.Object {
-	return act.Object{Item: draw.Cut(present.CustomerName(id, c), 60), ID: id, Kind: "customer"}
+	return act.Object{Item: draw.Cut(present.CustomerName(id, c.DisplayName()), 60), ID: id, Kind: "customer"}
 }

@@ -128,16 +128,22 @@ func TestStates(t *testing.T) {
 	}
 }
 
+const linkShown = "https://verify.example.com/kyc/0123456789abcdef"
+
+// withLink is the screen of a customer for whom a link was created, in a window of w by h cells.
+func withLink(t *testing.T, w, h int) *uitest.Run {
+	f := individual()
+	f.link = func() (api.Link, error) { return api.Link{URL: linkShown, TTL: 900}, nil }
+	r, clock := open(t, f)
+	r.Send(uitest.Size(w, h), uitest.Key("l"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	return r
+}
+
 // TestTheCodeIsWhole: at each height that can hold it, some page shows the whole
 // QR code.
 func TestTheCodeIsWhole(t *testing.T) {
 	for _, h := range []int{24, 25, 26, 28, 30, 34, 40, 50} {
-		f := individual()
-		f.link = func() (api.Link, error) {
-			return api.Link{URL: "https://verify.example.com/kyc/0123456789abcdef", TTL: 900}, nil
-		}
-		r, clock := open(t, f)
-		r.Send(uitest.Size(80, h), uitest.Key("l"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		r := withLink(t, 80, h)
 		most := 0
 		for range 6 {
 			n := 0
@@ -149,9 +155,37 @@ func TestTheCodeIsWhole(t *testing.T) {
 			most = max(most, n)
 			r.Send(uitest.Key("pgdown"))
 		}
-		code, err := widget.QR("https://verify.example.com/kyc/0123456789abcdef")
+		code, err := widget.QR(linkShown)
 		if err != nil || most != len(code) {
 			t.Errorf("at %d lines %d of %d lines of the code show at once (%v)\n%s", h, most, len(code), err, r.View())
+		}
+	}
+}
+
+// TestLinkAndNextStepAreSeenWithTheCode: in a window of 120 columns all of them are seen without scrolling; in a smaller
+// one the text is, and a window too small for the code says so and shows no part of it.
+func TestLinkAndNextStepAreSeenWithTheCode(t *testing.T) {
+	code, err := widget.QR(linkShown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]int{{120, 30}, {120, 40}, {137, 40}, {160, 45}, {200, 60}, {80, 24}, {80, 22}, {60, 20}, {120, 18}} {
+		view := withLink(t, size[0], size[1]).View()
+		rows := 0
+		for _, l := range strings.Split(view, "\n") {
+			if i := strings.Index(l, "██"); i >= 0 && strings.HasSuffix(strings.TrimSpace(l), "█") {
+				rows++
+			}
+		}
+		want := 0
+		if size[0] >= 120 && size[1] >= 30 {
+			want = len(code)
+		}
+		if rows != want || !strings.Contains(view, "Next: ") || !strings.Contains(view, linkShown) {
+			t.Errorf("%v: %d lines of the code, not %d, or no link or no next step:\n%s", size, rows, want, view)
+		}
+		if small := size[1] < 24; small != strings.Contains(view, "too small for the QR code") {
+			t.Errorf("%v: it says wrongly whether the window is too small:\n%s", size, view)
 		}
 	}
 }

@@ -25,9 +25,9 @@ func (s *Screen) codeLines(w int) []string {
 	for _, m := range s.codes {
 		if m.Field != last {
 			last = m.Field
-			out.Add("", s.env.Theme.Strong.Render(draw.Cut(line(string(m.Field), 60), w)))
+			out.Section(line(string(m.Field), 60))
 		}
-		out.Add(s.meaning(m, w)...)
+		out.Add(s.meaning(m, out.Room())...)
 	}
 	return out.Lines
 }
@@ -36,10 +36,10 @@ func (s *Screen) codeLines(w int) []string {
 // are several.
 func (s *Screen) meaning(m hook.Meaning, w int) []string {
 	th, is := s.env.Theme, present.MeaningOf(m)
-	out := []string{"  " + th.Tone(is.Tone).Render(th.SignOf(is.Sign)+" "+draw.Fit(is.Code, 4)+" "+draw.Fit(is.Word,
-		20)) + "  " + th.Dim.Render(draw.Cut(is.Weight, max(w-31, 0)))}
+	out := []string{th.Tone(is.Tone).Render(th.SignOf(is.Sign)+" "+draw.Fit(is.Code, 4)+" "+draw.Fit(is.Word,
+		20)) + "  " + th.Dim.Render(draw.Cut(is.Weight, max(w-29, 0)))}
 	for _, seen := range is.Seen {
-		out = append(out, th.Dim.Render(draw.Cut("      "+seen, w)))
+		out = append(out, th.Dim.Render(draw.Cut("  "+seen, w)))
 	}
 	return out
 }

@@ -80,36 +80,33 @@ func (s delivered) eventLines(p *page, w int) []string {
 	text.Pairs(s.env.Headed(present.EventFacts(o, it, s.codes)))
 	for i, issue := range present.EventIssues(it) {
 		if i == 0 {
-			text.Title("Parts that cannot be used")
+			text.Section("Parts that cannot be used")
 		}
-		text.Add("  " + th.Tone(issue.Tone).Render(draw.Cut(issue.Line(o), max(w-2, 1))))
+		text.Cut(issue.Tone, issue.Line(o))
 	}
-	text.Add(s.replaying().replayLines(p, w)...)
-	text.Title("Body as received")
+	s.replaying().replayLines(p, text)
+	text.Section("Body as received")
 	if it.Sensitive() && s.env.Masked() {
 		text.Cut(theme.Dim, "It may contain account numbers; M reveals it for 30 s.")
 	} else {
-		text.JSON(mask.JSONIf(it.Raw, s.env.Masked()), 0, maxBody, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more")
+		text.JSON(mask.JSONIf(it.Raw, s.env.Masked()), maxBody, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows more")
 	}
 	return text.Lines
 }
 
-func (s replaying) replayLines(p *page, w int) []string {
-	th := s.env.Theme
-	var out []string
-	switch {
-	case p.err != nil:
-		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" The replays could not be read: "+line(p.err.Public,
-			200), w)))
-	case len(p.replays) == 0:
-		return nil
+// replayLines writes where an event was sent to; nothing for one that was sent nowhere.
+func (s replaying) replayLines(p *page, text *widget.Text) {
+	th, o := s.env.Theme, s.env.Present()
+	if p.err == nil && len(p.replays) == 0 {
+		return
 	}
-	out = append([]string{"", th.Title.Render("Replays and forwards")}, out...)
-	o := s.env.Present()
+	text.Section("Replays and forwards")
+	if p.err != nil {
+		text.Cut(theme.Warn, th.Signs.Warn+" The replays could not be read: "+line(p.err.Public, 200))
+	}
 	for _, a := range p.replays {
 		answer, to := present.Attempt(o, a)
-		out = append(out, "  "+th.Tone(answer.Tone).Render(answer.Line(o))+th.Dim.Render(
-			draw.Cut("  "+to, max(w-6-draw.Width(answer.Text), 0))))
+		text.Add(th.Tone(answer.Tone).Render(answer.Line(o)) + th.Dim.Render(
+			draw.Cut("  "+to, max(text.Room()-4-draw.Width(answer.Text), 0))))
 	}
-	return out
 }

@@ -13,7 +13,6 @@ import (
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -63,8 +62,7 @@ func (s rejections) rejectedLines(w int) []string {
 		out.Title(head)
 	}
 	for _, x := range p.rejected {
-		out.Gap()
-		s.rejectedOne(out, x, w)
+		s.rejectedOne(out, x)
 	}
 	return out.Lines
 }
@@ -77,8 +75,8 @@ func (s rejections) unread(out *widget.Text) {
 }
 
 // rejectedOne draws one delivery with its stored parts.
-func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection, w int) {
-	out.Add(s.env.Theme.Strong.Render(draw.Cut(present.RejectedAt(s.env.Present(), x), w)))
+func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection) {
+	out.Section(present.RejectedAt(s.env.Present(), x))
 	if slices.ContainsFunc(s.bad.Rejected, func(c receiver.RejectCount) bool { return c.Detail == x.Detail }) {
 		x.Detail = "" // it is above
 	}

@@ -8,6 +8,7 @@ import (
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
+	"opdeck/ui/widget"
 )
 
 // difference is what differs between two states.
@@ -68,9 +69,10 @@ func (s *Screen) note(m present.Moment, w int) []string {
 // odd about a text is below it.
 func (p *difference) lines(s *Screen, w int) []string {
 	th, zone := s.env.Theme, s.env.Zone()
-	out := []string{th.Title.Render(draw.Cut(p.title, w))}
+	text := widget.NewText(th, w)
+	text.Title(p.title)
 	whence := func(label string, m present.Moment) {
-		out = append(out, th.Dim.Render(draw.Fit(label, 7))+format.Time(m.At, zone)+th.Dim.Render("  source: "+m.From))
+		text.Add(th.Dim.Render(draw.Fit(label, 7)) + format.Time(m.At, zone) + th.Dim.Render("  source: "+m.From))
 	}
 	if p.first() {
 		whence("seen", p.b)
@@ -78,40 +80,33 @@ func (p *difference) lines(s *Screen, w int) []string {
 		whence("before", p.a)
 		whence("after", p.b)
 	}
-	out = append(out, "")
 	if len(p.changes) == 0 {
-		return append(out,
-			th.Good.Render(draw.Cut(th.Signs.Good+" No field differs. "+
-				s.env.Keys.Item.Raw.Help().Key+" shows the raw state.", w)))
-	}
-	if p.first() {
-		out = append(out, th.Strong.Render(draw.Cut("No earlier state is known", w)), "")
-	} else {
-		out = append(out, "")
+		text.Gap()
+		text.Cut(theme.Good, th.Signs.Good+" No field differs. "+s.env.Keys.Item.Raw.Help().Key+" shows the raw state.")
+		return text.Lines
 	}
 	o, both := s.env.Present(), present.Moment{State: p.b.State, Before: &p.a, Who: p.b.Who}
 	fields, items := p.changes, []string(nil)
-	if !p.first() {
+	if p.first() {
+		text.Section("No earlier state is known")
+	} else {
 		fields, items = p.split(both)
-		out[len(out)-1] = th.Strong.Render(format.Plural(len(fields)+len(items), "change", "changes"))
-		out = append(out, "")
+		text.Section(format.Plural(len(fields)+len(items), "change", "changes"))
 	}
 	label, most := 0, 40
 	if th.Linear {
 		most = w
 	}
 	for _, c := range fields {
-		label = max(label, min(draw.Width(both.FieldName(c)), most, w/2))
+		label = max(label, min(draw.Width(both.FieldName(c)), most, text.Room()/2))
 	}
 	for _, says := range items {
-		for _, l := range draw.Wrap(says, max(w, 1)) {
-			out = append(out, th.Strong.Render(l))
-		}
+		text.Say(theme.Strong, says)
 	}
 	for _, c := range present.Important(fields) {
-		out = append(out, p.change(th, o, c, draw.Fit(both.FieldName(c), label), w)...)
+		text.Add(p.change(th, o, c, draw.Fit(both.FieldName(c), label), text.Room())...)
 	}
-	return out
+	return text.Lines
 }
 
 // split divides the changes into those of fields, and the entries of lists that were added or removed, each once.

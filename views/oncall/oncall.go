@@ -112,7 +112,7 @@ func (s *Screen) Refresh() {
 		if s.beside(i) && right > 0 {
 			w = right
 		}
-		p.Update(tea.WindowSizeMsg{Width: w, Height: embeddedHeight})
+		p.Update(tea.WindowSizeMsg{Width: s.Inner(w), Height: embeddedHeight})
 	}
 }
 

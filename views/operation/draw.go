@@ -43,7 +43,7 @@ func (s *Screen) Content() ui.Content {
 		}
 	}
 	add(s.facts()...)
-	add(s.documents(), s.notes.Section(s.left()), s.above(), s.children())
+	add(s.documents(), s.notes.Section(s.Inner(s.beside())), s.above(), s.children())
 	add(s.past(c), s.unknown())
 	return c
 }
@@ -142,7 +142,7 @@ func (s *Screen) past(c ui.Content) ui.Section {
 	if s.env.Theme.Linear {
 		room = 0
 	}
-	lines, rows := history.Last(s.env, s.states, max(room, 5), s.beside()-2)
+	lines, rows := history.Last(s.env, s.states, max(room, 5), s.Inner(s.beside()))
 	for _, row := range rows {
 		out.Links = append(out.Links, link{opens: ui.KindHistory, id: s.ID, row: row}.to("state", "the change", "", true))
 	}
@@ -160,7 +160,7 @@ func (s *Screen) relatives(list []api.Child) []string {
 		indent = max(indent, branch(c.Depth))
 	}
 	out := make([]string, len(list))
-	id := max(s.beside()-2-indent-relativeFixed-amount, 13)
+	id := max(s.Inner(s.beside())-indent-relativeFixed-amount, 13)
 	for i, c := range list {
 		op, st := c.Operation, s.env.Theme.Status(string(c.Operation.Status))
 		out[i] = draw.Space(branch(c.Depth)) + s.env.Theme.Tone(st.Tone).Render(st.Sign+" "+

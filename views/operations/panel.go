@@ -276,7 +276,10 @@ func (s totalsPanel) panelSections() []ui.Section {
 	if p.err != nil {
 		lines = append(lines, "The totals could not be computed.")
 	} else {
-		lines = append(append(lines, s.summed()+"."), chartSaid(p.line)...)
+		if p.page == 1 { // the other pages are of the same sums
+			lines = append(lines, s.summed()+".")
+		}
+		lines = append(lines, chartSaid(p.line)...)
 		for _, r := range p.grid.rows {
 			lines = append(lines, p.grid.sentence(r))
 		}

@@ -138,5 +138,5 @@ func listed[T any](s *Screen, o present.Options, columns []present.Column[T], re
 	if len(records) == 0 {
 		return []string{s.env.Theme.Dim.Render(none)}
 	}
-	return ui.Rows(s.env, o, columns, records, s.W)
+	return ui.Rows(s.env, o, columns, records, s.Inner(s.W))
 }

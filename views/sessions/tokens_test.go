@@ -233,7 +233,7 @@ func TestAWrongClockHere(t *testing.T) {
 	})
 	r, clock := open(t, &fake{st: st})
 	r.Send(uitest.Size(120, 40))
-	r.Says("2m 30s of 5m until 13:02:30", "12m 30s of 15m until 13:12:30", "12:58:00 ✓ refresh ok", "next refresh 13:02:00", "store, now")
+	r.Says("2m 30s of 5m until 13:02:30", "12m 30s of 15m until 13:12:30", "12:58:00 ✓ refresh ok", "next refresh 13:02:00", "from the store, now")
 	r.Send(clock.Wait(10 * time.Second))
 	r.Says("2m 20s of 5m until 13:02:30")
 	r.Send(uitest.Key("Z"))

@@ -73,7 +73,7 @@ func (m *Memory) row(key session.Key) (*memoryRow, time.Duration) {
 	return r, now
 }
 
-// Saved saves the row of key; restore puts it back, like a restored backup.
+// Saved saves the row of key; restore undoes it, like a restored backup.
 func (m *Memory) Saved(key session.Key) (restore func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

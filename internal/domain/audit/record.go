@@ -153,7 +153,7 @@ func (r *Record) outcome(out api.Outcome) {
 		r.Item = bounded(out.Found, maxWord) // the created object is the item
 	}
 	if out.Verdict == api.Done && len(out.Why.Rests) > 0 {
-		r.Detail = prose(out.Why.Line(time.UTC))
+		r.Detail = prose(out.Why.Grounds(time.UTC))
 	}
 	r.Error, r.Req = prose(out.Detail), bounded(out.RequestID, maxWord)
 	r.Took, r.After = out.Took.Microseconds(), bounded(out.After, maxWord)

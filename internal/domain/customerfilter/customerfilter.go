@@ -52,7 +52,9 @@ func Table(begun func() Begun) *filter.Table[api.Customer] {
 			Flag:    func(c api.Customer, v string) bool { return Waits(c) == (v == "yes") }},
 		filter.Field[api.Customer]{Kind: filter.Free, Help: "contained in the name, or the identifier",
 			Example: `"oak & iron"`,
-			Strings: func(c api.Customer) []string { return []string{string(c.FullName()), string(c.CUID)} }})...)
+			Strings: func(c api.Customer) []string {
+				return []string{string(c.Company), string(c.Person()), string(c.CUID)}
+			}})...)
 }
 
 // NameIn is the part of a name that the service can search: a word of the filter that every customer must contain; ""

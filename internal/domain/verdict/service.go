@@ -224,6 +224,17 @@ func reachRows() []reachRow {
 	}
 }
 
+// Says words the fault of one call to a service as its findings do; "" for a fault without such a finding, such as a
+// refusal for the rate.
+func Says(service string, fault reach.Fault) string {
+	for _, r := range reachRows() {
+		if r.class == fault.Class {
+			return outage{fault: fault}.sentence(Facts{Service: service}, r.says)
+		}
+	}
+	return ""
+}
+
 func reachCauses() []cause {
 	var out []cause
 	for _, r := range reachRows() {

@@ -70,7 +70,7 @@ func documentRemoveCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return changed(r, op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" restores it.", out)
+			return changed(r, op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" undoes it.", out)
 		}), nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)

@@ -83,7 +83,7 @@ func newFeed(ctx context.Context, a *app.App, people *people, shared *Shared) *f
 	people.onMove = f.pollSoon
 	f.stops = []func(){
 		unwatch,
-		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c, a.Now())) }),
+		a.OnCall(func(c api.Call) { f.put("call "+c.ID, callFacts(c, app.ServiceHost(a.Context), a.Now())) }),
 		a.OnOperation(ctx, func(op api.Operation) { f.changed(op, "service") }),
 		a.Follow.OnSettled(f.settled),
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"opdeck/api/elapsed"
 	"opdeck/api/limit"
 	"opdeck/api/session"
+	"opdeck/internal/domain/verdict"
 	"opdeck/ui"
 )
 
@@ -60,10 +62,11 @@ func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
 	return b
 }
 
-// callFacts is a line of the activity list for a call that enters its phase now.
-func callFacts(c api.Call, now time.Time) ui.CallFacts {
+// callFacts is a line of the activity list for a call to service that enters its phase now. It words a failure like the
+// finding and the notice about it.
+func callFacts(c api.Call, service string, now time.Time) ui.CallFacts {
 	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At,
-		Note: c.Error, Moved: c.Moved, Size: c.Size}
+		Note: cmp.Or(verdict.Says(service, c.Fault), c.Error), Moved: c.Moved, Size: c.Size}
 	switch {
 	case c.Phase == api.CallWaits:
 		f.Phase = ui.CallWaits

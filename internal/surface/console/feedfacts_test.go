@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/limit"
+	"opdeck/api/reach"
+	"opdeck/internal/domain/verdict"
 )
 
 // TestTimeAloneIsNoNews: budgets that differ only in how much time has passed between two reads are the same; else the
@@ -32,5 +35,25 @@ func TestTimeAloneIsNoNews(t *testing.T) {
 	later.Full = 0
 	if reflect.DeepEqual(rounded([]limit.Usage{now}), rounded([]limit.Usage{later})) {
 		t.Error("a budget with room again is no news")
+	}
+}
+
+// TestACallFailsInTheWordsOfItsFinding: the list of calls, the notice and the on-call page word one failed call alike.
+func TestACallFailsInTheWordsOfItsFinding(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for _, fault := range []reach.Fault{{Class: reach.NoName}, {Class: reach.NoPort}, {Class: reach.Slow}, {Class: reach.Cut},
+		{Class: reach.Maintenance, Status: 503}, {Class: reach.Gateway, Status: 502}, {Class: reach.Moved, Target: "x.example"}} {
+		f := verdict.Facts{Now: now, Service: "stage.example.com"}
+		f.Calls = append(f.Calls, verdict.Known(verdict.Call{Class: "billing", Route: "GET /x", Failed: now, Since: now, Fault: fault},
+			"this process", now, time.Minute))
+		found := verdict.Conclude(f).In(verdict.PartService)
+		line := callFacts(api.Call{Phase: api.CallEnded, Kind: api.Unavailable, Error: "other words", Fault: fault}, f.Service, now)
+		if len(found) != 1 || line.Note != found[0].Sentence {
+			t.Errorf("%s: the list of calls says %q, the findings %v", fault.Class, line.Note, found)
+		}
+	}
+	if line := callFacts(api.Call{Phase: api.CallEnded, Kind: api.NotFound, Error: "no such operation"}, "s", now); line.Note != "no such operation" {
+		t.Errorf("a refusal is listed as %q", line.Note)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/note"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/views/customerfiles"
@@ -142,29 +143,30 @@ func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, 
 	return w.Rows, err
 }
 
-// customerName is the customer's name by the index, else their id.
+// customerName is what a customer is called by the newest operation in the index that names them.
 func (f *finder) customerName(ctx context.Context, cuid string) string {
-	rows, err := f.ofCustomer(ctx, cuid)
-	if err == nil {
-		for _, r := range rows {
-			if string(r.Op.Customer.CUID) == cuid && r.Op.Customer.Name != "" {
-				return r.Op.Customer.Name.Line(40)
-			}
+	rows, _ := f.ofCustomer(ctx, cuid) // without the index it is the id
+	return present.CustomerName(cuid, nameIn(rows, cuid))
+}
+
+// nameIn is the name of a customer in the first of the operations that have one.
+func nameIn(rows []index.Record, cuid string) untrusted.Text {
+	for _, r := range rows {
+		if string(r.Op.Customer.CUID) == cuid && r.Op.Customer.Name != "" {
+			return r.Op.Customer.Name
 		}
 	}
-	return untrusted.Text(cuid).Line(40)
+	return ""
 }
 
 // owner is the customer's name by the index, and which of their operations have which documents.
 func (f *finder) owner(ctx context.Context, cuid string) customerfiles.Owner {
 	out := customerfiles.Owner{Uses: map[string]string{}}
 	rows, _ := f.ofCustomer(ctx, cuid) // without the index the question says that it is not known
+	out.Name = nameIn(rows, cuid).Line(60)
 	for _, r := range rows {
 		if string(r.Op.Customer.CUID) != cuid {
 			continue
-		}
-		if out.Name == "" {
-			out.Name = r.Op.Customer.Name.Line(60)
 		}
 		for _, d := range r.Op.Documents {
 			out.Uses[string(d.GUID)] = string(r.Op.OPID)
@@ -181,7 +183,7 @@ func (f *finder) otherNames(ctx context.Context, c api.Customer, cuid string) []
 	}
 	var out []untrusted.Text
 	for _, r := range rows {
-		if name := r.Op.Customer.Name; string(r.Op.Customer.CUID) == cuid && name != "" && name != c.FullName() &&
+		if name := r.Op.Customer.Name; string(r.Op.Customer.CUID) == cuid && name != "" && name != c.DisplayName() &&
 			!slices.Contains(out, name) {
 			out = append(out, name)
 		}
