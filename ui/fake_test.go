@@ -278,6 +278,7 @@ func (f *fake) Subject(kind string) string {
 }
 func (f *fake) Commands() []ui.Command { return f.commands }
 func (f *fake) Layer() any             { return f.layer }
+func (f *fake) Crumb() string          { return f.layer }
 func (f *fake) Editing() bool          { return f.typing }
 func (f *fake) Title() string {
 	return strings.TrimSpace(strings.ToUpper(f.place.Kind[:1]) + f.place.Kind[1:] + " " + f.place.ID)

@@ -2,9 +2,13 @@ package ui
 
 import "opdeck/api/untrusted"
 
-// Layered is a screen that can cover its own content, as a list does with
-// the page of a record. Layer returns a comparable value that identifies the cover.
-type Layered interface{ Layer() any }
+// Layered is a screen that can cover its own content, as a list does with the page of a record.
+type Layered interface {
+	// Layer returns a comparable value that identifies the cover.
+	Layer() any
+	// Crumb names the cover in one short line of safe text; "": nothing covers the screen.
+	Crumb() string
+}
 
 func layerOf(s Screen) any {
 	if l, ok := s.(Layered); ok {

@@ -5,6 +5,7 @@
 package list
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -86,6 +87,15 @@ type Spec[T any] struct {
 	Records  iter.Seq[T] // the records that were read, newest first; the filter offers their values
 	// Ask finds further values to offer, in a command. May be nil.
 	Ask func(ctx context.Context, field, typed string) []string
+}
+
+// TitleOf is the title of a list of the records of one object: by its name, or by its id while the name is "".
+// Without both it is the title alone.
+func TitleOf(title, name, id string) string {
+	if name == "" && id == "" {
+		return title
+	}
+	return title + " of " + cmp.Or(draw.Cut(name, 30), draw.ID(id, 13))
 }
 
 // List is a list screen that consists of parts. It implements ui.Screen.
@@ -357,12 +367,7 @@ func (l *List[T]) Unsaved() string {
 }
 
 // Title implements ui.Screen.
-func (l *List[T]) Title() string {
-	if l.Page != nil && l.Page.Title != "" {
-		return l.Page.Title
-	}
-	return l.spec.Title
-}
+func (l *List[T]) Title() string { return l.spec.Title }
 
 // Place implements ui.Screen.
 func (l *List[T]) Place() ui.Place { return l.spec.Place }

@@ -77,7 +77,7 @@ func (s *screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 func (s *screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	f, on := s.rows.Find(s.ItemID())
 	if on && s.Page == nil && s.Env.Keys.List.Open.Match(msg) {
-		s.Open(f.id, func(int) []string { return []string{"about the " + f.name, "second line"} })
+		s.Open(f.id, "Item "+f.id, func(int) []string { return []string{"about the " + f.name, "second line"} })
 		return nil, nil, true
 	}
 	return nil, nil, false

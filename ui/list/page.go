@@ -10,17 +10,16 @@ import (
 // Page is a text that covers the list: a record, a report.
 type Page struct {
 	ID    string // of the page's record; "": none
-	Title string // of the screen while the page is open, safe to draw; "": the list's
+	Crumb string // names the page after the title of its screen; safe to draw
 	View  *widget.Viewer
 
 	fill func(w int) []string
 }
 
-// Open opens a page above the list; fill draws its lines for a width, again after
-// each message.
-func (l *List[T]) Open(id string, fill func(w int) []string) *Page {
-	l.Page = &Page{ID: id, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
-	return l.Page
+// Open opens a page above the list: of the record id, "" for none. crumb is its short name, and fill draws its lines
+// for a width, again after each message.
+func (l *List[T]) Open(id, crumb string, fill func(w int) []string) {
+	l.Page = &Page{ID: id, Crumb: crumb, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
 }
 
 // Close goes back to the list.
@@ -28,6 +27,14 @@ func (l *List[T]) Close() { l.Page = nil }
 
 // Layer implements ui.Layered: the page.
 func (l *List[T]) Layer() any { return l.Page }
+
+// Crumb implements ui.Layered.
+func (l *List[T]) Crumb() string {
+	if l.Page == nil {
+		return ""
+	}
+	return l.Page.Crumb
+}
 
 func (p *Page) lay(w, h int) {
 	p.View.SetSize(w, h)

@@ -19,6 +19,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/recordlist"
@@ -58,8 +59,8 @@ type Owner struct {
 func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, owner func(context.Context, string) Owner, cuid,
 	start string) *Screen {
 	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, owner: owner, noOpener: storedfile.NoOpener(host)}
-	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
-		draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
+	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files",
+		One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
 		Language: language, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
@@ -73,6 +74,9 @@ func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, owner func(c
 		Own: s.ownKey, OwnKeys: s.ownKeys}, start)
 	return s
 }
+
+// Title implements ui.Screen.
+func (s *Screen) Title() string { return list.TitleOf("Files", s.owned.Name, s.cuid) }
 
 // Init implements ui.Screen: it also reads the customer's name and the uses of the files from the index.
 func (s *Screen) Init() tea.Cmd {

@@ -146,13 +146,13 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.page.is(rejectedPage) && k.Global.Reload.Match(msg):
 		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
 	case s.keys.Rejected.Match(msg):
-		s.open(&page{kind: rejectedPage}, s.rejections().rejectedLines)
+		s.open(&page{kind: rejectedPage}, "Rejected deliveries", s.rejections().rejectedLines)
 		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
 	case s.keys.Codes.Match(msg):
-		s.open(&page{kind: codesPage}, s.codeLines)
+		s.open(&page{kind: codesPage}, "Codes", s.codeLines)
 		return nil, s.Reload(), true
 	case s.keys.Settings.Match(msg):
-		s.open(&page{kind: settingsPage}, s.hookSettings().settingLines)
+		s.open(&page{kind: settingsPage}, "Settings", s.hookSettings().settingLines)
 		return nil, s.hookSettings().loadHooks(), true
 	case s.page.is(settingsPage) && s.hookSettings().change().Match(msg):
 		return s.hookSettings().askSettings(), nil, true

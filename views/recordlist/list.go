@@ -266,7 +266,7 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, false
 	case k.List.Open.Match(msg) && s.spec.Facts != nil:
 		r, _ := s.rows.Find(id)
-		s.Open(id, func(w int) []string {
+		s.Open(id, s.spec.named(id), func(w int) []string {
 			return widget.Pairs(s.env.Theme, s.env.Headed(s.spec.Facts(s.env.Present(), shown(s.env, r))), w)
 		})
 		return nil, nil, true

@@ -69,7 +69,7 @@ func (d Document) Facts(env *ui.Env) []widget.Pair {
 // It costs no call.
 func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.Pair) {
 	env := l.Env
-	l.Open(d.ID, func(w int) []string {
+	l.Open(d.ID, strings.ToUpper(d.what()[:1])+d.what()[1:]+" "+d.Line(), func(w int) []string {
 		out := append(widget.Pairs(env.Theme, facts(), w), "")
 		for _, sentence := range ways(env, host) {
 			for _, line := range draw.Wrap(sentence, w) {
@@ -77,7 +77,7 @@ func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.P
 			}
 		}
 		return out
-	}).Title = strings.ToUpper(d.what()[:1]) + d.what()[1:] + " " + d.Line()
+	})
 }
 
 // ways say how a person sees what a document holds.
