@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +78,7 @@ type Spec[T any] struct {
 	Signs    []Sign              // of the rows, for the help
 	Sort     *field.Catalogue[T] // the fields by which a Rows is sorted; nil: none
 	Marks    bool                // rows can be marked
+	Rowless  string              // what enter does in a list without rows ("open by id"); "": nothing
 	OwnStale bool                // HeadLines has List.Stale among its lines
 
 	Language *filter.Table[T]
@@ -333,27 +333,6 @@ func (l *List[T]) SetSize(w, h int) {
 
 // NextTick implements ui.Ticker.
 func (l *List[T]) NextTick(now time.Time) time.Time { return l.screen.NextChange(now) }
-
-// Keys implements ui.Screen.
-func (l *List[T]) Keys() []keymap.Key {
-	switch {
-	case l.Filter.Typing():
-		return widget.FilterKeys(l.Env.Keys)
-	case l.Page.Seeking():
-		return l.Page.View.Hints()
-	}
-	keys := l.screen.HelpKeys()
-	if l.Page != nil || !l.Loaded || l.rows.Len() > 0 {
-		return keys
-	}
-	k := l.Env.Keys
-	about := append(keymap.All(k.Item), k.List.Open, k.List.Sort, k.List.Mark)
-	keys = slices.Clone(keys) // without rows the hints show no keys for rows
-	for i := range keys {
-		keys[i].Extra = keys[i].Extra || slices.ContainsFunc(about, func(o keymap.Key) bool { return o.Name == keys[i].Name })
-	}
-	return keys
-}
 
 // Editing implements ui.Screen.
 func (l *List[T]) Editing() bool { return l.Filter.Typing() || l.Page.searching() }

@@ -177,6 +177,13 @@ func TestHintsNameNoKeyForRowsThatAreNotThere(t *testing.T) {
 	if !strings.Contains(hints(), "/ filter") {
 		t.Errorf("the filter is not hinted: %s", hints())
 	}
+	for _, key := range []string{"enter", " ", "s"} { // and says why it does nothing
+		r.Send(uitest.Key(key))
+		if lines := strings.Split(strings.TrimRight(r.View(), "\n"), "\n"); !strings.Contains(lines[len(lines)-2], "has no rows") {
+			t.Errorf("%s: %q", key, lines[len(lines)-2])
+		}
+		r.Send(uitest.Key("/"), uitest.Key("esc"))
+	}
 }
 
 func TestATypedFilterIsNotLostUnasked(t *testing.T) {
