@@ -84,11 +84,6 @@ func (s *Screen) Init() tea.Cmd {
 	return tea.Batch(s.List.Init(), ui.Reading(s.env, nil, read, func(o Owner, _ time.Time, _ error) { s.owned = o }))
 }
 
-// Known has the facts of a file in a list.
-func Known(cuid string, f api.CustomerFile) storedfile.Document {
-	return storedfile.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size}
-}
-
 func (s *Screen) ownKeys(onPage bool) []keymap.Key {
 	k := s.env.Keys
 	open := k.Documents.Open
@@ -103,12 +98,12 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	k := s.env.Keys
 	switch {
 	case k.Documents.Save.Match(msg):
-		return storedfile.AskSave(s.env, s.host, Known(s.cuid, f)), nil, true
+		return storedfile.AskSave(s.env, s.host, storedfile.FileOf(s.cuid, f)), nil, true
 	case s.noOpener == "" && k.Documents.Open.Match(msg):
-		return storedfile.AskOpen(s.env, s.host, Known(s.cuid, f)), nil, true
+		return storedfile.AskOpen(s.env, s.host, storedfile.FileOf(s.cuid, f)), nil, true
 	case s.Page != nil:
 	case k.List.Open.Match(msg):
-		storedfile.Show(s.List.List, s.host, Known(s.cuid, f), func() []widget.Pair { return s.card(f) })
+		storedfile.Show(s.List.List, s.host, storedfile.FileOf(s.cuid, f), func() []widget.Pair { return s.card(f) })
 		return nil, nil, true
 	case k.Files.Delete.Match(msg):
 		return s.askDelete(f), nil, true
@@ -133,7 +128,7 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 				"ids below."},
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
-	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
+	name, r := storedfile.FileOf(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
 	whose, facts := "customer "+draw.ID(s.cuid, 20), s.card(f)[1:]
 	if s.owned.Name != "" {
 		whose = s.owned.Name

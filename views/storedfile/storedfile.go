@@ -43,8 +43,17 @@ type Host interface {
 type Document struct {
 	CUID, ID         string
 	Name, Kind, MIME untrusted.Text
-	Size             int64 // bytes; -1: not known
-	Attached         bool  // to an operation: a document; else a file of the customer's store
+	Size             int64    // bytes; -1: not known
+	Attached         bool     // to an operation: a document; else a file of the customer's store
+	Created          api.Time // zero: not known
+	Locked           bool
+}
+
+// FileOf has the facts of a file in a customer's store.
+func FileOf(cuid string, f api.CustomerFile) Document {
+	d := Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size, Created: f.Made()}
+	d.Locked, _ = f.Locked()
+	return d
 }
 
 // what is the glossary's word for it.
