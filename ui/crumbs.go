@@ -9,7 +9,7 @@ func Named(screen Screen) []string {
 		return nil
 	}
 	out := []string{safe(screen.Title())}
-	if l, ok := screen.(Layered); ok && l.Crumb() != "" {
+	if l := layerOf(screen); l != nil {
 		out = append(out, safe(l.Crumb()))
 	}
 	return out

@@ -20,11 +20,11 @@ func (l *List[T]) Keys() []keymap.Key {
 	if l.Page != nil || !l.Loaded || l.rows.Len() > 0 {
 		return keys
 	}
-	return l.rowless(keys)
+	return rowless(l, keys)
 }
 
 // rowless returns the keys of a list without rows: those for a row are off.
-func (l *List[T]) rowless(keys []keymap.Key) []keymap.Key {
+func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
 	k, item, open := l.Env.Keys, l.screen.Item(), l.spec.Rowless
 	if l.Filter.Instead != nil {
 		open = "nearest filter"

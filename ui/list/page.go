@@ -9,31 +9,31 @@ import (
 
 // Page is a text that covers the list: a record, a report.
 type Page struct {
-	ID    string // of the page's record; "": none
-	Crumb string // names the page after the title of its screen; safe to draw
-	View  *widget.Viewer
+	ID   string // of the page's record; "": none
+	View *widget.Viewer
 
-	fill func(w int) []string
+	crumb string
+	fill  func(w int) []string
 }
+
+// Crumb implements ui.Layer: the short name of the page.
+func (p *Page) Crumb() string { return p.crumb }
 
 // Open opens a page above the list: of the record id, "" for none. crumb is its short name, and fill draws its lines
 // for a width, again after each message.
 func (l *List[T]) Open(id, crumb string, fill func(w int) []string) {
-	l.Page = &Page{ID: id, Crumb: crumb, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
+	l.Page = &Page{ID: id, crumb: crumb, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
 }
 
 // Close goes back to the list.
 func (l *List[T]) Close() { l.Page = nil }
 
 // Layer implements ui.Layered: the page.
-func (l *List[T]) Layer() any { return l.Page }
-
-// Crumb implements ui.Layered.
-func (l *List[T]) Crumb() string {
+func (l *List[T]) Layer() ui.Layer {
 	if l.Page == nil {
-		return ""
+		return nil
 	}
-	return l.Page.Crumb
+	return l.Page
 }
 
 func (p *Page) lay(w, h int) {

@@ -51,7 +51,8 @@ type Document struct {
 
 // FileOf has the facts of a file in a customer's store.
 func FileOf(cuid string, f api.CustomerFile) Document {
-	d := Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size, Created: f.Made()}
+	d := Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size,
+		Created: f.Made()}
 	d.Locked, _ = f.Locked()
 	return d
 }
