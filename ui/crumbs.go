@@ -23,6 +23,9 @@ func (s *screenStack) named() (out []string) {
 	return out
 }
 
+// crumbMost is the width of a name before the last one: that of a list with the short id of its object fits.
+const crumbMost = 30
+
 // crumbs draws the last of the names that fit into w cells.
 func (s *window) crumbs(names []string, w int) string {
 	if len(names) == 0 {
@@ -34,7 +37,7 @@ func (s *window) crumbs(names []string, w int) string {
 	used := draw.Width(out)
 	out = s.th.Title.Render(out)
 	for i := last - 1; i >= 0; i-- {
-		t := draw.Cut(names[i], 24)
+		t := draw.Cut(names[i], crumbMost)
 		if used+draw.Width(t)+draw.Width(sep) > w {
 			if more := s.th.Signs.More + sep; used+draw.Width(more) <= w {
 				out = s.th.Dim.Render(more) + out
