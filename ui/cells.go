@@ -12,6 +12,7 @@ import (
 type Cell struct {
 	Text   string    // safe; a text may be cut
 	Number bool      // Text is a number, perhaps with a unit: aligned by its decimal point and never cut
+	Whole  bool      // Text is never cut, and long names leave room for it
 	Day    time.Time // in the place of Text: its day in the person's time zone
 }
 
@@ -44,6 +45,26 @@ func (c Choice) said() string {
 	return strings.Join(out, "  ")
 }
 
+// wholeCells is the width of the columns whose texts are never cut.
+func wholeCells(list []Choice) int {
+	var widths []int
+	for _, c := range list {
+		for k, one := range c.Cells {
+			if k >= len(widths) {
+				widths = append(widths, 0)
+			}
+			if one.Whole && one.Text != "" {
+				widths[k] = max(widths[k], draw.Width(one.Text)+columnGap)
+			}
+		}
+	}
+	all := 0
+	for _, w := range widths {
+		all += w
+	}
+	return all
+}
+
 // tabled returns choices with their cells as one aligned text in About, at most w cells wide behind the
 // widest name of all of them.
 func tabled(list []Choice, w int) []Choice {
@@ -53,12 +74,13 @@ func tabled(list []Choice, w int) []Choice {
 			columns, name = max(columns, len(c.Cells)), max(name, draw.Width(c.Text))
 		}
 	}
+	name = max(min(name, w-wholeCells(list)), min(name, leastName))
 	room, full := w-name, false
 	for k := range columns {
-		column, number := make([]string, len(list)), false
+		column, number, whole := make([]string, len(list)), false, false
 		for i, c := range list {
 			if k < len(c.Cells) {
-				column[i], number = c.Cells[k].Text, number || c.Cells[k].Number
+				column[i], number, whole = c.Cells[k].Text, number || c.Cells[k].Number, whole || c.Cells[k].Whole
 			}
 		}
 		if number {
@@ -69,7 +91,7 @@ func tabled(list []Choice, w int) []Choice {
 			widest = max(widest, draw.Width(s))
 		}
 		least := min(widest, leastCell)
-		if number {
+		if number || whole {
 			least = widest
 		}
 		full = full || least+columnGap > room
@@ -82,7 +104,7 @@ func tabled(list []Choice, w int) []Choice {
 			switch {
 			case len(c.Cells) == 0:
 			case out[i].About == "":
-				out[i].Text, out[i].About = draw.Pad(c.Text, name), draw.Fit(column[i], width)
+				out[i].Text, out[i].About = draw.Pad(draw.Middle(c.Text, name), name), draw.Fit(column[i], width)
 			default:
 				out[i].About += draw.Space(columnGap) + draw.Fit(column[i], width)
 			}

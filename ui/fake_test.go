@@ -59,7 +59,7 @@ type fake struct {
 	problem string // what is wrong with what is shown
 	frame   string // drawn instead of the table
 	extra   func(tea.Msg) (ui.Action, tea.Cmd, bool)
-	layer   string // what lies over the table
+	layer   layer // what lies over the table
 
 	lists   bool                           // it is a list of operations
 	keysFor func(*keymap.Map) []keymap.Key // instead of those of documents
@@ -277,8 +277,19 @@ func (f *fake) Subject(kind string) string {
 	return ""
 }
 func (f *fake) Commands() []ui.Command { return f.commands }
-func (f *fake) Layer() any             { return f.layer }
-func (f *fake) Editing() bool          { return f.typing }
+
+// layer is the name of what covers a fake.
+type layer string
+
+func (l layer) Crumb() string { return string(l) }
+
+func (f *fake) Layer() ui.Layer {
+	if f.layer == "" {
+		return nil
+	}
+	return f.layer
+}
+func (f *fake) Editing() bool { return f.typing }
 func (f *fake) Title() string {
 	return strings.TrimSpace(strings.ToUpper(f.place.Kind[:1]) + f.place.Kind[1:] + " " + f.place.ID)
 }

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"regexp"
 	"testing"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -70,4 +71,23 @@ func TestCommandsOfTheConsole(t *testing.T) {
 	if picked != 1 {
 		t.Errorf("picked %d", picked)
 	}
+}
+
+// TestTheFootOfHelpIsWhole: in the smallest window each page of the help says how far it is, and how to go on.
+func TestTheFootOfHelpIsWhole(t *testing.T) {
+	w := newWorld()
+	r := w.start(t, w.options(ui.Test))
+	r.Send(uitest.Size(40, 12), uitest.Key("?"))
+	foot := regexp.MustCompile(`╰─ (\d+) of (\d+)(?: lines)?, (?:pgdown shows more|pgup goes back up) ─*╯`)
+	for page := range 100 {
+		m := foot.FindStringSubmatch(r.View())
+		if m == nil {
+			t.Fatalf("page %d:\n%s", page, r.View())
+		}
+		if m[1] == m[2] {
+			return
+		}
+		r.Send(uitest.Key("pgdown"))
+	}
+	t.Error("the help has no end")
 }

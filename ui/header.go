@@ -307,42 +307,15 @@ func (s *topLine) rule(now time.Time, noticed bool) string {
 			facts = strings.Join(right, " ")
 		}
 		room := s.w - draw.Width(facts) - 1
-		return draw.Spread(s.th.Title.Render(draw.Cut(s.title(), room)), facts, s.w)
+		return draw.Spread(s.crumbs(Named(s.Top()), room), facts, s.w)
 	}
 	age := s.age(now, noticed).long
-	crumbs := s.crumbs(s.w - draw.Width(age) - 12)
+	crumbs := s.crumbs(s.named(), s.w-draw.Width(age)-12)
 	head, fill := style.Render(strings.Repeat(sign, 2))+" "+crumbs+" ", s.w-draw.Width(crumbs)-4
 	if age == "" {
 		return head + style.Render(strings.Repeat(sign, max(fill, 0)))
 	}
 	return head + style.Render(strings.Repeat(sign, max(fill-draw.Width(age)-3, 0))) + " " + age + " " + style.Render(sign)
-}
-
-func (s *screenStack) title() string {
-	if top := s.top(); top != nil {
-		return safe(top.screen.Title())
-	}
-	return ""
-}
-
-// crumbs returns the last titles of the open screens that fit into w cells.
-func (s *screenStack) crumbs(w int) string {
-	sep := " " + s.th.Signs.Crumb + " "
-	out := draw.Cut(s.title(), max(w, 1))
-	used := draw.Width(out)
-	out = s.th.Title.Render(out)
-	for i := len(s.stack) - 2; i >= 0; i-- {
-		t := draw.Cut(safe(s.stack[i].screen.Title()), 24)
-		if used+draw.Width(t)+draw.Width(sep) > w {
-			if used+len("… › ") <= w {
-				out = s.th.Dim.Render(s.th.Signs.More+sep) + out
-			}
-			break
-		}
-		used += draw.Width(t) + draw.Width(sep)
-		out = s.th.Dim.Render(t+sep) + out
-	}
-	return out
 }
 
 // age returns age and source of the shown data; noticed: the body already shows what
@@ -394,7 +367,8 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	case src.Problem != "" && noticed:
 		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" reload failed"))
 	case src.Problem != "": // the title stays: a screen says itself what is wrong
-		room := s.w - draw.Width(s.title()) - draw.Width(strings.Join(parts, " ")) - 16
+		names := s.named()
+		room := s.w - draw.Width(names[len(names)-1]) - draw.Width(strings.Join(parts, " ")) - 16
 		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
 	}
 	f.long = strings.Join(parts, " ")

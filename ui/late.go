@@ -2,11 +2,17 @@ package ui
 
 import "opdeck/api/untrusted"
 
-// Layered is a screen that can cover its own content, as a list does with
-// the page of a record. Layer returns a comparable value that identifies the cover.
-type Layered interface{ Layer() any }
+// Layered is a screen that can cover its own content, as a list does with the page of a record. Layer returns the
+// cover; nil: there is none.
+type Layered interface{ Layer() Layer }
 
-func layerOf(s Screen) any {
+// Layer covers a screen. It is comparable.
+type Layer interface {
+	// Crumb names it in one short line of safe text.
+	Crumb() string
+}
+
+func layerOf(s Screen) Layer {
 	if l, ok := s.(Layered); ok {
 		return l.Layer()
 	}

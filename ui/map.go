@@ -13,10 +13,12 @@ const (
 	mapHeight = 20
 )
 
-// mapNames are the screens of the number keys, in their order: the name, and the one that fits into mapWidth.
-var mapNames = [...][2]string{{"Operations", "Ops"}, {"Operation", "Op"}, {"Documents", "Docs"},
-	{"Compliance", "Compl."},
-	{"Limits", "Limits"}, {"Session", "Session"}, {"Events", "Events"}, {"Audit", "Audit"}}
+// mapNames are the names of the screens of the number keys, in their order.
+var mapNames = [...]string{"Operations", "Operation", "Documents", "Compliance", "Limits", "Session", "Events", "Audit"}
+
+// mapShort are the short names for a line without room for all of mapNames: as few of them as necessary are used, the
+// first one first. None is the beginning of another name, so "Op" is not one of them. All of them fit into mapWidth.
+var mapShort = [...]struct{ name, short string }{{"Operations", "Ops"}, {"Documents", "Docs"}, {"Compliance", "Compl."}}
 
 // mapped returns the number of lines of the map: 1 or 0.
 func (s *window) mapped() int {
@@ -70,9 +72,10 @@ func (s *topLine) mapLines() []string {
 	return was.lines
 }
 
-// drawMap draws the map; the present screen is marked by sign and style.
+// drawMap draws the map; the present screen is marked by sign and style. Its names depend on the width alone: no name
+// moves when another screen becomes the present one.
 func (s *topLine) drawMap(keys [len(mapNames)]string, here int) string {
-	line := func(form int, gap string) string {
+	line := func(names [len(mapNames)]string, gap string) string {
 		var b strings.Builder
 		for i, key := range keys {
 			sign, style := " ", s.th.Dim
@@ -82,9 +85,15 @@ func (s *topLine) drawMap(keys [len(mapNames)]string, here int) string {
 			if i > 0 {
 				b.WriteString(gap)
 			}
-			b.WriteString(s.th.Accent.Render(sign) + s.th.Key.Render(key) + " " + style.Render(mapNames[i][form]))
+			b.WriteString(s.th.Accent.Render(sign) + s.th.Key.Render(key) + " " + style.Render(names[i]))
 		}
 		return b.String()
 	}
-	return draw.Fitting(s.w-1, line(0, "  "), line(0, " "), line(1, "  "), line(1, " "))
+	names := mapNames
+	lines := []string{line(names, "  "), line(names, " ")}
+	for _, n := range mapShort {
+		names[slices.Index(mapNames[:], n.name)] = n.short
+		lines = append(lines, line(names, " "))
+	}
+	return draw.Fitting(s.w-1, lines...)
 }

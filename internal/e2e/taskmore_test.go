@@ -15,7 +15,7 @@ var tasks = slices.Concat(firstTasks, secondTasks, ownTasks)
 var secondTasks = []task{
 	{user: "newcomer", want: "which screens there are, at the first start", before: "0; nothing named them", do: func(h *hands) {
 		h.until("the line that names the screens", func(string) bool {
-			return strings.Contains(h.screen(), "1 Ops   2 Op   3 Docs   4 Compl.   5 Limits   6 Session   7 Events   8 Audit")
+			return strings.Contains(h.screen(), "1 Ops  2 Operation  3 Docs  4 Compl.  5 Limits  6 Session  7 Events  8 Audit")
 		})
 	}},
 	{user: "newcomer", want: "the tour to its end", before: "about 75; ticked a failure", held: "TestTour"},

@@ -5,9 +5,9 @@
 package list
 
 import (
+	"cmp"
 	"context"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +78,7 @@ type Spec[T any] struct {
 	Signs    []Sign              // of the rows, for the help
 	Sort     *field.Catalogue[T] // the fields by which a Rows is sorted; nil: none
 	Marks    bool                // rows can be marked
+	Rowless  string              // what enter does in a list without rows ("open by id"); "": nothing
 	OwnStale bool                // HeadLines has List.Stale among its lines
 
 	Language *filter.Table[T]
@@ -86,6 +87,15 @@ type Spec[T any] struct {
 	Records  iter.Seq[T] // the records that were read, newest first; the filter offers their values
 	// Ask finds further values to offer, in a command. May be nil.
 	Ask func(ctx context.Context, field, typed string) []string
+}
+
+// TitleOf is the title of a list of the records of one object: by its name, or by its id while the name is "".
+// Without both it is the title alone.
+func TitleOf(title, name, id string) string {
+	if name == "" && id == "" {
+		return title
+	}
+	return title + " of " + cmp.Or(draw.Cut(name, 30), draw.ID(id, 13))
 }
 
 // List is a list screen that consists of parts. It implements ui.Screen.
@@ -330,27 +340,6 @@ func (l *List[T]) SetSize(w, h int) {
 // NextTick implements ui.Ticker.
 func (l *List[T]) NextTick(now time.Time) time.Time { return l.screen.NextChange(now) }
 
-// Keys implements ui.Screen.
-func (l *List[T]) Keys() []keymap.Key {
-	switch {
-	case l.Filter.Typing():
-		return widget.FilterKeys(l.Env.Keys)
-	case l.Page.Seeking():
-		return l.Page.View.Hints()
-	}
-	keys := l.screen.HelpKeys()
-	if l.Page != nil || !l.Loaded || l.rows.Len() > 0 {
-		return keys
-	}
-	k := l.Env.Keys
-	about := append(keymap.All(k.Item), k.List.Open, k.List.Sort, k.List.Mark)
-	keys = slices.Clone(keys) // without rows the hints show no keys for rows
-	for i := range keys {
-		keys[i].Extra = keys[i].Extra || slices.ContainsFunc(about, func(o keymap.Key) bool { return o.Name == keys[i].Name })
-	}
-	return keys
-}
-
 // Editing implements ui.Screen.
 func (l *List[T]) Editing() bool { return l.Filter.Typing() || l.Page.searching() }
 
@@ -363,12 +352,7 @@ func (l *List[T]) Unsaved() string {
 }
 
 // Title implements ui.Screen.
-func (l *List[T]) Title() string {
-	if l.Page != nil && l.Page.Title != "" {
-		return l.Page.Title
-	}
-	return l.spec.Title
-}
+func (l *List[T]) Title() string { return l.spec.Title }
 
 // Place implements ui.Screen.
 func (l *List[T]) Place() ui.Place { return l.spec.Place }

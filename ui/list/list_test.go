@@ -77,7 +77,7 @@ func (s *screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 func (s *screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	f, on := s.rows.Find(s.ItemID())
 	if on && s.Page == nil && s.Env.Keys.List.Open.Match(msg) {
-		s.Open(f.id, func(int) []string { return []string{"about the " + f.name, "second line"} })
+		s.Open(f.id, "Item "+f.id, func(int) []string { return []string{"about the " + f.name, "second line"} })
 		return nil, nil, true
 	}
 	return nil, nil, false
@@ -176,6 +176,13 @@ func TestHintsNameNoKeyForRowsThatAreNotThere(t *testing.T) {
 	}
 	if !strings.Contains(hints(), "/ filter") {
 		t.Errorf("the filter is not hinted: %s", hints())
+	}
+	for _, key := range []string{"enter", " ", "s"} { // and says why it does nothing
+		r.Send(uitest.Key(key))
+		if lines := strings.Split(strings.TrimRight(r.View(), "\n"), "\n"); !strings.Contains(lines[len(lines)-2], "has no rows") {
+			t.Errorf("%s: %q", key, lines[len(lines)-2])
+		}
+		r.Send(uitest.Key("/"), uitest.Key("esc"))
 	}
 }
 

@@ -9,25 +9,32 @@ import (
 
 // Page is a text that covers the list: a record, a report.
 type Page struct {
-	ID    string // of the page's record; "": none
-	Title string // of the screen while the page is open, safe to draw; "": the list's
-	View  *widget.Viewer
+	ID   string // of the page's record; "": none
+	View *widget.Viewer
 
-	fill func(w int) []string
+	crumb string
+	fill  func(w int) []string
 }
 
-// Open opens a page above the list; fill draws its lines for a width, again after
-// each message.
-func (l *List[T]) Open(id string, fill func(w int) []string) *Page {
-	l.Page = &Page{ID: id, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
-	return l.Page
+// Crumb implements ui.Layer: the short name of the page.
+func (p *Page) Crumb() string { return p.crumb }
+
+// Open opens a page above the list: of the record id, "" for none. crumb is its short name, and fill draws its lines
+// for a width, again after each message.
+func (l *List[T]) Open(id, crumb string, fill func(w int) []string) {
+	l.Page = &Page{ID: id, crumb: crumb, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
 }
 
 // Close goes back to the list.
 func (l *List[T]) Close() { l.Page = nil }
 
 // Layer implements ui.Layered: the page.
-func (l *List[T]) Layer() any { return l.Page }
+func (l *List[T]) Layer() ui.Layer {
+	if l.Page == nil {
+		return nil
+	}
+	return l.Page
+}
 
 func (p *Page) lay(w, h int) {
 	p.View.SetSize(w, h)

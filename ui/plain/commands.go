@@ -161,7 +161,7 @@ func (h *Host) help() {
 	if h.home {
 		h.talk.Say("You are in the main menu. A number opens that screen.")
 	} else {
-		h.talk.Say("You are in: " + h.sh.Top().Title() + ".")
+		h.talk.Say("You are in: " + strings.Join(ui.Named(h.sh.Top()), ", ") + ".")
 		if h.content().Table != nil {
 			h.talk.Say("A number opens that row, or shows it. After a command, it selects the row.")
 		} else if len(h.opening()) > 0 {

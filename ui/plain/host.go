@@ -141,14 +141,20 @@ func (h *Host) converse(ctx context.Context) error {
 	}
 }
 
+// named returns the name of what is open: a page, else the screen.
+func (h *reader) named() string {
+	names := ui.Named(h.sh.Top())
+	return names[len(names)-1]
+}
+
 func (h *reader) prompt() string {
 	if h.home {
 		return "Main menu. A number, a command, or ? for help:"
 	}
 	if h.content().Table != nil || len(h.opening()) > 0 {
-		return h.sh.Top().Title() + ". A number, a command, or ? for help:"
+		return h.named() + ". A number, a command, or ? for help:"
 	}
-	return h.sh.Top().Title() + ". A command, or ? for help:"
+	return h.named() + ". A command, or ? for help:"
 }
 
 // readNews prints the events since the last prompt.

@@ -245,11 +245,11 @@ func (v *Viewer) Further() string {
 		return ""
 	}
 	last := min(v.top+v.page(), len(v.rows))
-	where := format.Count(last) + " of " + format.Count(len(v.rows)) + " lines, "
-	if last < len(v.rows) {
-		return where + v.nav.PageDown.Help().Key + " shows more"
+	where, on := format.Count(last)+" of "+format.Count(len(v.rows)), v.nav.PageDown.Help().Key+" shows more"
+	if last == len(v.rows) {
+		on = v.nav.PageUp.Help().Key + " goes back up"
 	}
-	return where + v.nav.PageUp.Help().Key + " goes back up"
+	return draw.Fitting(v.w-2, where+" lines, "+on, where+", "+on, where) // a frame takes two cells more than the lines
 }
 
 // Lines draws the viewer: as many lines as its height.

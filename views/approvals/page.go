@@ -12,7 +12,7 @@ import (
 
 // show opens one request, by id: what is said of it follows the list.
 func (s *Screen) show(id string) {
-	s.Open(id, func(w int) []string {
+	s.Open(id, "Request "+draw.ID(id, 13), func(w int) []string {
 		r, ok := s.rows.Find(id)
 		if !ok {
 			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is no longer among the newest. "+

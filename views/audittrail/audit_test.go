@@ -81,7 +81,7 @@ func TestUnprovenIsNotFine(t *testing.T) {
 	log.verify = func() (audit.Report, error) { return audit.Report{Records: 3, First: 1, Last: 3}, nil }
 	r, _ := open(t, log)
 	r.Send(uitest.Key("V"))
-	r.Has("Check of the audit trail", "! Not proven complete: no checkpoints.", "– none found in the records that are stored")
+	r.Has("Check of the trail", "! Not proven complete: no checkpoints.", "– none found in the records that are stored")
 	if v := r.View(); !strings.Contains(strings.Join(strings.Fields(v), " "), "set [audit] checkpoints") {
 		t.Errorf("the next step does not show in\n%s", v)
 	}

@@ -4,17 +4,9 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
-	"opdeck/ui/draw"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
-
-// openPage puts a page with a title over the list.
-func (s *Screen) openPage(title, id string, fill func(w int) []string) {
-	s.Open(id, func(w int) []string {
-		return append([]string{s.env.Theme.Title.Render(draw.Cut(title, w)), ""}, fill(w)...)
-	})
-}
 
 // Opened returns the record on the page over the list; false if none is open.
 func (s *Screen) Opened() (audit.Entry, bool) {
@@ -27,7 +19,7 @@ func (s *Screen) Opened() (audit.Entry, bool) {
 
 // show opens a record.
 func (s *Screen) show(r record) {
-	s.openPage("Audit record "+format.Count(int(r.Seq)), r.id(), func(w int) []string { return s.record(r.Entry, w) })
+	s.Open(r.id(), "Record "+format.Count(int(r.Seq)), func(w int) []string { return s.record(r.Entry, w) })
 }
 
 // record draws all of a record. Texts are shown as they were, and exactly where

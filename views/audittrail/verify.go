@@ -16,20 +16,20 @@ import (
 	"opdeck/ui/widget"
 )
 
-const checkTitle = "Check of the audit trail"
+const checkCrumb = "Check of the trail"
 
 // verify checks the whole chain in a command and opens the page of its report;
 // esc there stops it.
 func (s *Screen) verify() tea.Cmd {
 	log := s.log
-	s.openPage(checkTitle, "", func(w int) []string {
+	s.Open("", checkCrumb, func(w int) []string {
 		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+
 			s.env.Keys.Global.Back.Help().Key+" stops.", w))}
 	})
 	return s.env.Read(s.checks, func(ctx context.Context) ui.Then {
 		r, err := log.Verify(ctx)
 		return func() (ui.Action, tea.Cmd) {
-			s.openPage(checkTitle, "", func(w int) []string {
+			s.Open("", checkCrumb, func(w int) []string {
 				if err != nil {
 					return s.unverified(api.AsError(err), w)
 				}

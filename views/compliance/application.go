@@ -278,7 +278,7 @@ func (s *Screen) chooseFile(d draft, c change, kind string) ui.Action {
 			if api.CheckID("file id", f.ID) != nil {
 				continue
 			}
-			item := f.Choice()
+			item := f.Choice(s.env, "")
 			if d.file == "" {
 				item.Why = "No document of this application names a file that was read. Read more of the list first."
 			}

@@ -44,7 +44,8 @@ func NewCustomers(env *ui.Env, caller endpoint.Caller,
 	unfinished func(context.Context) ([]journey.Record, error), start string) *Customers {
 	s := &Customers{env: env, unfinished: unfinished, reads: env.Requests()}
 	s.List = recordlist.NewListIn(env, s, recordlist.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
-		One: "customer", Many: "customers", Class: "customer",
+		Rowless: "open by id",
+		One:     "customer", Many: "customers", Class: "customer",
 		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "updated", "cuid"}, Added: s.added,
 		Language: customerfilter.Table(func() customerfilter.Begun { return s.begun }),
 		Example:  "acme status:VERIFY,MODERATION type:corporate begun:yes",

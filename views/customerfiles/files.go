@@ -19,6 +19,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 	"opdeck/views/recordlist"
@@ -58,8 +59,8 @@ type Owner struct {
 func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, owner func(context.Context, string) Owner, cuid,
 	start string) *Screen {
 	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, owner: owner, noOpener: storedfile.NoOpener(host)}
-	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files of " +
-		draw.ID(cuid, 13), One: "file", Many: "files", Class: "customer",
+	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files",
+		One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
 		Language: language, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
@@ -74,15 +75,13 @@ func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, owner func(c
 	return s
 }
 
+// Title implements ui.Screen.
+func (s *Screen) Title() string { return list.TitleOf("Files", s.owned.Name, s.cuid) }
+
 // Init implements ui.Screen: it also reads the customer's name and the uses of the files from the index.
 func (s *Screen) Init() tea.Cmd {
 	read := func(ctx context.Context) (Owner, error) { return s.owner(ctx, s.cuid), nil }
 	return tea.Batch(s.List.Init(), ui.Reading(s.env, nil, read, func(o Owner, _ time.Time, _ error) { s.owned = o }))
-}
-
-// Known has the facts of a file in a list.
-func Known(cuid string, f api.CustomerFile) storedfile.Document {
-	return storedfile.Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size}
 }
 
 func (s *Screen) ownKeys(onPage bool) []keymap.Key {
@@ -99,12 +98,12 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	k := s.env.Keys
 	switch {
 	case k.Documents.Save.Match(msg):
-		return storedfile.AskSave(s.env, s.host, Known(s.cuid, f)), nil, true
+		return storedfile.AskSave(s.env, s.host, storedfile.FileOf(s.cuid, f)), nil, true
 	case s.noOpener == "" && k.Documents.Open.Match(msg):
-		return storedfile.AskOpen(s.env, s.host, Known(s.cuid, f)), nil, true
+		return storedfile.AskOpen(s.env, s.host, storedfile.FileOf(s.cuid, f)), nil, true
 	case s.Page != nil:
 	case k.List.Open.Match(msg):
-		storedfile.Show(s.List.List, s.host, Known(s.cuid, f), func() []widget.Pair { return s.card(f) })
+		storedfile.Show(s.List.List, s.host, storedfile.FileOf(s.cuid, f), func() []widget.Pair { return s.card(f) })
 		return nil, nil, true
 	case k.Files.Delete.Match(msg):
 		return s.askDelete(f), nil, true
@@ -129,7 +128,7 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 				"ids below."},
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
-	name, r := Known(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
+	name, r := storedfile.FileOf(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
 	whose, facts := "customer "+draw.ID(s.cuid, 20), s.card(f)[1:]
 	if s.owned.Name != "" {
 		whose = s.owned.Name

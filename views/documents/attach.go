@@ -40,10 +40,11 @@ func (s customerFile) choosable(files storedfile.FileList) []storedfile.Document
 	newest := files.Newest()
 	var out []storedfile.Document
 	for _, r := range slices.Backward(s.undone) {
-		d := storedfile.Document{CUID: string(s.Op.Customer.CUID), ID: r.guid, Name: untrusted.Text(r.name), Size: -1}
+		d := storedfile.Document{CUID: string(s.Op.Customer.CUID), ID: r.guid, Size: -1}
 		if i := slices.IndexFunc(newest, func(f storedfile.Document) bool { return f.ID == r.guid }); i >= 0 {
-			d.Kind, d.MIME, d.Size = newest[i].Kind, newest[i].MIME, newest[i].Size
+			d = newest[i]
 		}
+		d.Name = untrusted.Text(r.name)
 		out = append(out, d)
 	}
 	for _, f := range newest {
@@ -68,11 +69,13 @@ func (s customerFile) chooseFile(files storedfile.FileList) ui.Choose {
 	offered := s.choosable(files)
 	items := []ui.Choice{{Text: "Another file", Note: "by its id", Words: []string{"id", "name"}}}
 	for i, d := range offered {
-		c := d.Choice()
+		state := ""
+		if i < len(s.undone) {
+			state = "removed here"
+		}
+		c := d.Choice(s.env, state)
 		if s.attached(d) > 0 {
 			c.Why = "already attached"
-		} else if i < len(s.undone) {
-			c.About += ", removed here"
 		}
 		items = append(items, c)
 	}

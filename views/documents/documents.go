@@ -87,7 +87,7 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 	s := &Screen{env: env, caller: caller, parts: parts, keys: env.Keys.Documents,
 		noOpener: storedfile.NoOpener(parts.Host), Latest: ui.NewLatest(env, caller, parts.Known, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: "Documents", OwnStale: true,
+	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: list.TitleOf("Documents", "", opid), OwnStale: true,
 		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
 		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Language: language,

@@ -1,7 +1,9 @@
 package documents
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -86,4 +88,23 @@ func TestWaitingIsNoFailure(t *testing.T) {
 	r, clock := open(t, f)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
 	r.Has("Removal needs a second person", "request r1", "Ask a colleague.", "8, then Q")
+}
+
+// TestFilesToAttachHaveSizeAndTime: at each width from 80 on a file to attach has its size and time beside any name, and
+// says that it is locked; the filter also finds it by the part of its name that is cut.
+func TestFilesToAttachHaveSizeAndTime(t *testing.T) {
+	var file api.CustomerFile
+	raw := `{"id":"f-9","fileName":"` + strings.Repeat("long ", 20) + `end.pdf","size":101374,"createdAt":"2026-03-02T10:20:00Z",` +
+		`"isLock":true,"type":"PASSPORT"}`
+	if err := json.Unmarshal([]byte(raw), &file); err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{op: apitest.Operation(nil), files: []api.CustomerFile{file}}
+	for w := 80; w <= 160; w += 8 {
+		r, _ := open(t, f)
+		r.Send(uitest.Size(w, 30), uitest.Key("a"))
+		r.Has("long long", "end.pdf", "101 kB  2026-03-02 10:20  locked")
+		r.Send(uitest.Type("long long end.pdf"))
+		r.Has("end.pdf  101 kB")
+	}
 }

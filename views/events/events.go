@@ -146,13 +146,13 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.page.is(rejectedPage) && k.Global.Reload.Match(msg):
 		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
 	case s.keys.Rejected.Match(msg):
-		s.open(&page{kind: rejectedPage}, s.rejections().rejectedLines)
+		s.open(&page{kind: rejectedPage}, "Rejected deliveries", s.rejections().rejectedLines)
 		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
 	case s.keys.Codes.Match(msg):
-		s.open(&page{kind: codesPage}, s.codeLines)
+		s.open(&page{kind: codesPage}, "Codes", s.codeLines)
 		return nil, s.Reload(), true
 	case s.keys.Settings.Match(msg):
-		s.open(&page{kind: settingsPage}, s.hookSettings().settingLines)
+		s.open(&page{kind: settingsPage}, "Settings", s.hookSettings().settingLines)
 		return nil, s.hookSettings().loadHooks(), true
 	case s.page.is(settingsPage) && s.hookSettings().change().Match(msg):
 		return s.hookSettings().askSettings(), nil, true
@@ -259,16 +259,10 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		settings := s.keys.Settings
 		settings.SetHelp(settings.Help().Key, "where it sends")
 		settings.Extra = false
-		if s.rows.Len() == 0 {
-			out = []keymap.Key{settings, k.Global.Reload, s.keys.Codes, s.keys.Rejected}
-			if len(s.rows.All()) > 0 || s.Filter.Text != "" { // else there is nothing to filter
-				out = append(out, k.List.Filter)
-			}
-			break
-		}
-		out = []keymap.Key{k.List.Open, k.List.Filter, s.followKeys().Follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected,
-			s.keys.Operation, settings, k.Global.Reload}
-		out = append(out, keymap.All(k.Item)...)
+		follow, narrow := s.followKeys().Follow, k.List.Filter
+		follow.Extra, narrow.Extra = s.rows.Len() == 0, len(s.rows.All()) == 0 && s.Filter.Text == ""
+		out = append([]keymap.Key{settings, k.List.Open, narrow, follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected,
+			s.keys.Operation, k.Global.Reload}, keymap.All(k.Item)...)
 	default:
 		out = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.followKeys()), k.Global.Reload)...)
 		out = append(out, keymap.All(k.Item)...)

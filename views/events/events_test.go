@@ -186,7 +186,12 @@ func TestTheHelpHasTheLanguage(t *testing.T) {
 func TestWithoutAReceiverTheHintIsW(t *testing.T) {
 	r, _ := open(t, &fake{}, Config{})
 	r.Has("W where it sends")
-	r.HasNot("enter open", "p follow")
+	r.HasNot("enter open", "p follow", "/ filter")
+	r.Send(uitest.Key("u")) // what is off says why
+	r.Has("No event is selected.")
+	r.Send(uitest.Key("?"))
+	r.Says("– u send the event again", "– enter open the selected row")
+	r.Send(uitest.Key("esc"))
 	r, _ = open(t, full(), Config{})
 	r.Send(uitest.Size(140, 30))
 	r.Has("W where it sends", "W shows the webhook settings.")
@@ -400,7 +405,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	before, k, h := f.calls, keymap.New(), settings()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
 		for _, open := range []func(){
-			func() { s.show(s.rows.All()[0]) }, func() { s.open(&page{kind: codesPage}, s.codeLines) }, func() { s.open(&page{kind: settingsPage, hooks: &h}, s.hookSettings().settingLines) },
+			func() { s.show(s.rows.All()[0]) }, func() { s.open(&page{kind: codesPage}, "Codes", s.codeLines) }, func() { s.open(&page{kind: settingsPage, hooks: &h}, "Settings", s.hookSettings().settingLines) },
 			func() { s.Close(); s.Update(keymap.Parse("/")) },
 		} {
 			open()

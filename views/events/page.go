@@ -40,18 +40,18 @@ type page struct {
 // is reports whether a page of this kind is open.
 func (p *page) is(kind pageKind) bool { return p != nil && p.kind == kind }
 
-func (s *Screen) open(p *page, fill func(w int) []string) {
+func (s *Screen) open(p *page, crumb string, fill func(w int) []string) {
 	s.replays.Stop()
 	s.hooks.Stop()
 	s.rejects.Stop()
 	s.page = p
-	s.Open(p.item.Key, fill)
+	s.Open(p.item.Key, crumb, fill)
 }
 
 // show opens an event and reads where it was sent to.
 func (s *Screen) show(it item) tea.Cmd {
 	p := &page{item: it}
-	s.open(p, func(w int) []string { return s.delivered().eventLines(p, w) })
+	s.open(p, "Event "+draw.ID(it.Key, 13), func(w int) []string { return s.delivered().eventLines(p, w) })
 	return s.replaying().loadReplays(p)
 }
 

@@ -34,8 +34,6 @@ const maxRejectedBody = 12 // lines of a body on the page
 func (s rejections) rejectedLines(w int) []string {
 	th, p := s.env.Theme, s.page
 	out := widget.NewText(th, w)
-	out.Title("Rejected deliveries")
-	out.Gap()
 	switch {
 	case p.err != nil:
 		s.unread(out)

@@ -68,8 +68,8 @@ type Screen struct {
 func New(env *ui.Env, ix Index, past Past, opid string) *Screen {
 	s := &Screen{env: env, index: ix, past: past, id: opid, person: api.ActorOf(env.Ctx).Name}
 	s.rows = list.NewRows(func(m present.Moment) string { return m.ID }, s.row)
-	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: "History", Place: ui.Place{Kind: Kind,
-		ID: opid}, Origin: "index",
+	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: list.TitleOf("History", "", opid),
+		Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading the history …", None: "No state matches the filter.",
 		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Marks: true, Beside: s.beside,
 		Signs:    append([]list.Sign{list.Warning("new since your last visit")}, list.StatusSigns()...),
@@ -178,7 +178,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case on && k.List.Open.Match(msg) && m.Kind == present.WebhookMoment:
 		return ui.Open{Place: ui.Place{Kind: ui.KindEvents}, Row: m.Webhook.Key}, nil, true
 	case on && k.List.Open.Match(msg) && m.Kind == present.NoteMoment:
-		s.Open(m.ID, func(w int) []string { return s.note(m, w) })
+		s.Open(m.ID, "Note", func(w int) []string { return s.note(m, w) })
 		return nil, nil, true
 	case on && k.List.Open.Match(msg):
 		return s.compare(m), nil, true
@@ -244,7 +244,7 @@ func (s *Screen) between(a, b present.Moment) {
 	if a.Place > b.Place {
 		a, b = b, a
 	}
-	s.show(differ("Difference between two states", a, b))
+	s.show(differ("Difference between two states", "Difference", a, b))
 }
 
 // Empty implements list.Screen.
@@ -347,14 +347,6 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	diff.Long = "the changes at this moment, or between two marked moments"
 	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark, k.List.Preview},
 		keymap.Join(k.Item, k.Nav)...)
-}
-
-// Title implements ui.Screen.
-func (s *Screen) Title() string {
-	if s.id == "" {
-		return "History"
-	}
-	return "History of " + draw.ID(s.id, 13)
 }
 
 // Source implements ui.Screen.

@@ -14,13 +14,14 @@ import (
 // difference is what differs between two states.
 type difference struct {
 	title   string
+	crumb   string
 	a, b    present.Moment // a is empty for the first state seen
 	changes []index.Change
 }
 
 // differ is what differs between two states.
-func differ(title string, a, b present.Moment) *difference {
-	d := &difference{title: title, a: a, b: b, changes: b.Changes}
+func differ(title, crumb string, a, b present.Moment) *difference {
+	d := &difference{title: title, crumb: crumb, a: a, b: b, changes: b.Changes}
 	if d.first() || b.Before == nil || b.Before.ID != a.ID {
 		d.changes = present.Differences(a.State.Op, b.State.Op)
 	}
@@ -30,9 +31,9 @@ func differ(title string, a, b present.Moment) *difference {
 // became is what changed at a moment.
 func became(m present.Moment) *difference {
 	if m.Before == nil {
-		return differ("The first known state", present.Moment{}, m)
+		return differ("The first known state", "First state", present.Moment{}, m)
 	}
-	return differ("Changes at this moment", *m.Before, m)
+	return differ("Changes at this moment", "Changes", *m.Before, m)
 }
 
 // first reports whether there is nothing before it.
@@ -40,7 +41,7 @@ func (p *difference) first() bool { return p.a.ID == "" }
 
 // show opens a difference over the list.
 func (s *Screen) show(d *difference) {
-	s.Open(d.b.ID, func(w int) []string { return d.lines(s, w) })
+	s.Open(d.b.ID, d.crumb, func(w int) []string { return d.lines(s, w) })
 }
 
 // beside draws what changed at the moment under the cursor.

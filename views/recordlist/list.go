@@ -47,6 +47,8 @@ type Spec[T any] struct {
 	First func(T) bool // records that come first in an unsorted list; nil: none
 	Warn  func(T) bool // records whose row has a warning sign; nil: none
 	Warns string       // the meaning of that sign
+	// Rowless is what enter does in a list without rows; "": nothing.
+	Rowless string
 	// Of is the id of the object that the records belong to, the ID of the place; "": none.
 	Of string
 	// Own handles a key for the record under the cursor before the list does, and OwnKeys
@@ -113,7 +115,7 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec Spec[T], start strin
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " +
 			spec.One + " matches among those read so far.",
 		Language: spec.Language, Signs: spec.signs(), Example: spec.Example, Start: start, Sort: spec.Catalogue,
-		Beside: beside})
+		Beside: beside, Rowless: spec.Rowless})
 	s.List.Filtered(true)
 	s.setColumns()
 	return s
@@ -266,7 +268,7 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, false
 	case k.List.Open.Match(msg) && s.spec.Facts != nil:
 		r, _ := s.rows.Find(id)
-		s.Open(id, func(w int) []string {
+		s.Open(id, s.spec.named(id), func(w int) []string {
 			return widget.Pairs(s.env.Theme, s.env.Headed(s.spec.Facts(s.env.Present(), shown(s.env, r))), w)
 		})
 		return nil, nil, true

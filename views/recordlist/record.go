@@ -84,9 +84,14 @@ func (s *record[T]) Keys() []keymap.Key {
 	return s.PageKeys(true, append([]keymap.Key{s.env.Keys.Related.Customer}, keymap.All(s.env.Keys.Item)...)...)
 }
 
+// named is the short name of a record.
+func (spec Spec[T]) named(id string) string {
+	return strings.ToUpper(spec.One[:1]) + spec.One[1:] + " " + draw.ID(id, 13)
+}
+
 // Title implements ui.Screen.
 func (s *record[T]) Title() string {
-	return strings.ToUpper(s.spec.One[:1]) + s.spec.One[1:] + " " + draw.ID(s.id, 13)
+	return s.spec.named(s.id)
 }
 
 // Place implements ui.Screen.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
@@ -56,19 +57,23 @@ func (f FileList) Newest() []Document {
 	var out []Document
 	for _, file := range files {
 		if file.ID != "" {
-			out = append(out, Document{CUID: f.cuid, ID: string(file.ID), Name: file.Title(), Kind: file.Type, MIME: file.MIME,
-				Size: file.Size})
+			out = append(out, FileOf(f.cuid, file))
 		}
 	}
 	return out
 }
 
-// Choice returns the document as an item of a menu.
-func (d Document) Choice() ui.Choice {
+// Choice returns the document as an item of a menu. state says what else matters about it; "": nothing. A narrow menu
+// drops type and id; long names leave room for size, time and state.
+func (d Document) Choice(env *ui.Env, state string) ui.Choice {
+	if d.Locked {
+		state = strings.TrimPrefix(state+", locked", ", ")
+	}
 	return ui.Choice{Text: cmp.Or(draw.Middle(d.Name.Line(200), 60), draw.ID(d.ID, 36)),
-		About: cmp.Or(d.Kind.Line(30), "no type"),
-		Note:  draw.PadLeft(format.Size(d.Size), 6) + "  " + draw.ID(d.ID, 13),
-		Words: []string{untrusted.Text(d.ID).Line(64)}}
+		Cells: []ui.Cell{{Text: draw.PadLeft(format.Size(d.Size), 6), Whole: true},
+			{Text: format.Minute(d.Created.Time, env.Zone()), Whole: true}, {Text: state, Whole: true},
+			{Text: cmp.Or(d.Kind.Line(30), "no type")}, {Text: draw.ID(d.ID, 13)}},
+		Words: []string{untrusted.Text(d.ID).Line(64), d.Name.Line(200)}}
 }
 
 // Choose returns the menu that show builds from the files. At its end it reads the next page and moves the

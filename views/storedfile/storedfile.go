@@ -43,8 +43,18 @@ type Host interface {
 type Document struct {
 	CUID, ID         string
 	Name, Kind, MIME untrusted.Text
-	Size             int64 // bytes; -1: not known
-	Attached         bool  // to an operation: a document; else a file of the customer's store
+	Size             int64    // bytes; -1: not known
+	Attached         bool     // to an operation: a document; else a file of the customer's store
+	Created          api.Time // zero: not known
+	Locked           bool
+}
+
+// FileOf has the facts of a file in a customer's store.
+func FileOf(cuid string, f api.CustomerFile) Document {
+	d := Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size,
+		Created: f.Made()}
+	d.Locked, _ = f.Locked()
+	return d
 }
 
 // what is the glossary's word for it.
@@ -69,7 +79,7 @@ func (d Document) Facts(env *ui.Env) []widget.Pair {
 // It costs no call.
 func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.Pair) {
 	env := l.Env
-	l.Open(d.ID, func(w int) []string {
+	l.Open(d.ID, strings.ToUpper(d.what()[:1])+d.what()[1:]+" "+d.Line(), func(w int) []string {
 		out := append(widget.Pairs(env.Theme, facts(), w), "")
 		for _, sentence := range ways(env, host) {
 			for _, line := range draw.Wrap(sentence, w) {
@@ -77,7 +87,7 @@ func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.P
 			}
 		}
 		return out
-	}).Title = strings.ToUpper(d.what()[:1]) + d.what()[1:] + " " + d.Line()
+	})
 }
 
 // ways say how a person sees what a document holds.

@@ -68,19 +68,19 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("raw", `"opid": "`+id+`"`)
 	p.say("all", "1. cuid: "+op.Customer.CUID.Line(0), "6. ")
 	p.say("99", "Type a number on this page: 1 to ")
-	p.say("6", "Documents, 3 rows.")
+	p.say("6", " 3 rows.")
 	p.say("back", "Operation "+id)
 	p.say("documents", "1. name "+op.Documents[0].FileName.Line(0), "lock locked")
 	p.say("remove 3", "is locked and cannot be removed.", "Only the compliance team")
 	p.say("remove 9", "1 to 3")
 	p.say("remove 1", "SANDBOX. Context backend", "document id: "+op.Documents[0].GUID.Line(0),
 		"document: "+op.Documents[0].FileName.Line(0), "operation id: "+id, "Type yes to remove")
-	p.say("yes", "Done. Removed", "restore undoes it.", "Documents, 2 rows.")
+	p.say("yes", "Done. Removed", "restore undoes it.", " 2 rows.")
 	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
 		t.Error("the document is still there")
 	}
 	p.say("restore", "Type yes to restore")
-	p.say("yes", "Done. Restored", "Documents, 3 rows.")
+	p.say("yes", "Done. Restored", " 3 rows.")
 	p.say("z", "restore cannot be used now. Nothing to restore")
 
 	file := filepath.Join(t.TempDir(), "new contract.txt")
@@ -99,7 +99,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("", "Upload new contract.txt and attach it", "file: "+file, "Type yes to upload")
 	p.say("no", "No. Nothing was sent.")
 	p.say("attach "+op.Documents[0].GUID.Line(0), "file id: "+op.Documents[0].GUID.Line(0), "Type yes to attach")
-	p.say("yes", "Done. Attached invoice.pdf.", "Documents, 4 rows.")
+	p.say("yes", "Done. Attached invoice.pdf.", " 4 rows.")
 	p.say("back", "Operation "+id)
 	p.say("history", "invoice.pdf removed by ana", "source read")
 	p.say("back")
@@ -125,7 +125,7 @@ func TestAReplacementThatStandsStillIsOffered(t *testing.T) {
 	}
 	p.say("documents "+string(op.OPID), "A replacement of contract.pdf is unfinished", "nothing was sent yet")
 	p.say("replace 2", "1. Resume", "Abandon", "Leave it")
-	p.say("leave it", "Documents.")
+	p.say("leave it", "Documents of ")
 	p.say("R 1", "1. Resume")
 	p.say("1", "Resume: ", "so far: nothing was sent yet", "Type yes to resume")
 	p.say("no", "No. Nothing was sent.")
@@ -149,7 +149,7 @@ func TestNothingIsConfirmedByAccident(t *testing.T) {
 	p.say("documents")
 	for _, answer := range []string{"", "y", "Y", "1", "yes.", "yes yes", "remove 1", "back", "\x1b[A"} {
 		p.say("remove 1", "Type yes")
-		p.say(answer, "No. Nothing was sent.", "Documents.")
+		p.say(answer, "No. Nothing was sent.", "Documents of ")
 	}
 	// A paste: command and answers in one piece. The answers are gone; the question waits.
 	p.say("remove 1\nyes\nyes", "Type yes to remove")
