@@ -230,7 +230,7 @@ func (a *App) openStores(ctx context.Context, opt Options) error {
 	opened := make(chan struct{})
 	go func() {
 		defer close(opened)
-		service, failed = a.openService(ctx, opt)
+		service, failed = openService(ctx, a, opt)
 	}()
 	err := a.openStore(ctx, opt)
 	<-opened
@@ -242,7 +242,7 @@ func (a *App) openStores(ctx context.Context, opt Options) error {
 }
 
 // openService opens the built-in service in this process, with its data in the state folder.
-func (a *App) openService(ctx context.Context, opt Options) (*sandbox.Service, error) {
+func openService(ctx context.Context, a *App, opt Options) (*sandbox.Service, error) {
 	path := filepath.Join(a.State, "sandbox.db")
 	if a.Config.Store.URL == "memory" {
 		path = ""
