@@ -12,9 +12,12 @@ import (
 )
 
 const (
-	verdictEvery = 2 * time.Second // while the person is at a place that shows it
-	verdictRest  = 5 * time.Second // the least time between two reads elsewhere, after the store changed
-	verdictTime  = 3 * time.Second // of a read; then the store does not answer. More than store.DB.Free takes
+	verdictEvery = 2 * time.Second // while the person is at a place that shows it, after the store changed
+	// verdictCalm is for such a place while the system reports writes and there is none: disk, ports and certificates
+	// change without one, and a reading takes 5 ms of CPU.
+	verdictCalm = 10 * time.Second
+	verdictRest = 5 * time.Second // the least time between two reads elsewhere, after the store changed
+	verdictTime = 3 * time.Second // of a read; then the store does not answer. More than store.DB.Free takes
 )
 
 // verdictFeed is the verdict as passed on last.
@@ -43,6 +46,8 @@ func (f *feed) verdictDue() time.Duration {
 	switch {
 	case f.verdict.at.IsZero():
 		return 0
+	case showsVerdict(f.people.at.Place) && f.watches && !f.verdict.owed:
+		return max(verdictCalm-age, 0)
 	case showsVerdict(f.people.at.Place):
 		return max(verdictEvery-age, 0)
 	case f.verdict.owed && f.verdict.soon:

@@ -13,6 +13,9 @@ type most struct {
 	after               time.Duration // run time before the measurement
 }
 
+// settles is how long after a start the console reads once more what its own start has written.
+const settles = 6 * time.Second
+
 // idle measures an idle console. where are keys that open a screen; args are the program's.
 func (b *bench) idle(w *world, name, where string, m most, args ...string) error {
 	r, err := b.openOn(w, args...)
@@ -81,7 +84,7 @@ func (b *bench) still(ctx context.Context) error {
 	if _, err := b.w.command(ctx, "session", "reset", "--yes"); err != nil {
 		return err
 	}
-	return b.idle(b.w, "idle on the list", "", most{bytes: 0, wakeups: 2, cpu: 0.01})
+	return b.idle(b.w, "idle on the list", "", most{bytes: 0, wakeups: 2, cpu: 0.01, after: settles})
 }
 
 // counting measures the limits screen with a session that counts down.
@@ -89,7 +92,7 @@ func (b *bench) counting(ctx context.Context) error {
 	if _, err := b.w.command(ctx, "session", "login", "--yes"); err != nil {
 		return err
 	}
-	return b.idle(b.w, "idle on the limits, a session's time running", "5", most{bytes: 20, wakeups: -1, cpu: 0.05})
+	return b.idle(b.w, "idle on the limits, a session's time running", "5", most{bytes: 20, wakeups: -1, cpu: 0.05, after: settles})
 }
 
 // living measures the list of the living built-in service, with its own state folder: operations change and appear
