@@ -15,8 +15,8 @@ type Pattern struct {
 
 var all []*Pattern
 
-// New makes a pattern; it panics at its first use if source is wrong. Call it for variables of packages only: TestPatternsCompile
-// then compiles it.
+// New makes a pattern; it panics at its first use if source is wrong. Call it for variables of packages only:
+// TestPatternsCompile then compiles it.
 func New(source string) *Pattern {
 	p := &Pattern{source, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })}
 	all = append(all, p)

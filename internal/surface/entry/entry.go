@@ -32,8 +32,8 @@ func Main(build cli.Build) int {
 	return Run(ctx, build, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// collectLater lets the heap grow to 16 MB in the first second. A start and most commands then end without a collection,
-// which takes a fifth of their CPU. A GOGC of the environment wins.
+// collectLater lets the heap grow to 16 MB in the first second. A start and most commands then end without a
+// collection, which takes a fifth of their CPU. A GOGC of the environment wins.
 func collectLater(gogc string) {
 	if gogc != "" {
 		return

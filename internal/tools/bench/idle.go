@@ -92,7 +92,8 @@ func (b *bench) counting(ctx context.Context) error {
 	if _, err := b.w.command(ctx, "session", "login", "--yes"); err != nil {
 		return err
 	}
-	return b.idle(b.w, "idle on the limits, a session's time running", "5", most{bytes: 20, wakeups: -1, cpu: 0.05, after: settles})
+	return b.idle(b.w, "idle on the limits, a session's time running", "5",
+		most{bytes: 20, wakeups: -1, cpu: 0.05, after: settles})
 }
 
 // living measures the list of the living built-in service, with its own state folder: operations change and appear
