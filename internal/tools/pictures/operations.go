@@ -16,7 +16,7 @@ func customerOf(filter, shows string, more ...step) []step {
 // lookedOperations are the states of operations, documents and customers.
 var lookedOperations = []scene{
 	{name: "preview-off", title: "The list without the preview beside it", w: 160, h: 45, where: "Operations",
-		word: "payment", steps: []step{list, {"|", "payment"}}},
+		word: "62387c…50c0b8", steps: []step{list, {"|", "62387c…50c0b8"}}},
 	{name: "sideways", title: "Columns that scrolled in", where: "Operations", word: "‹",
 		steps: []step{list, {right + right + right + right + right + right + right + right + right + right, "‹"}}},
 	{name: "empty", title: "An index that nothing was read into", first: true, where: "Operations",
@@ -35,7 +35,7 @@ var lookedOperations = []scene{
 	{name: "child", title: "A child operation", where: "› Operation", word: "hidden from the customer",
 		steps: []step{list, {"/", "esc cancel"}, {"type:EXCHANGE status:PROCESSING customer:ราตรี" + enter, "match"},
 			{enter, "next link"}, {"H", "enter open"}, {enter, "Operation 6973"}}},
-	{name: "removed", title: "A document was removed", where: "› Documents", word: "z restores", steps: removed},
+	{name: "removed", title: "A document was removed", where: "› Documents", word: "z undoes it", steps: removed},
 	{name: "files", title: "A customer's files", where: "› Files", word: "1 of", steps: toFiles},
 	{name: "file-delete", title: "The question before a file is deleted for good", where: "› Files", word: "[ No ]",
 		steps: then(toFiles, step{down + "x", "[ No ]"})},
