@@ -24,9 +24,6 @@ func TestLateDelivery(t *testing.T) {
 		t.Run(string(write.kind), func(t *testing.T) {
 			t.Parallel()
 			w := newOtherWorld(t)
-			if !w.knows(write) {
-				t.Skip("the program has no command for it")
-			}
 			w.late1(write, otherAnswer{status: 504, kind: "text/html", body: "<h1>504 Gateway Time-out</h1>"})
 		})
 	}
@@ -125,12 +122,6 @@ func (w *otherWorld) until(what string, ok func() bool) {
 			w.t.Fatalf("%s did not come", what)
 		}
 	}
-}
-
-// knows reports whether the program has the command.
-func (w *otherWorld) knows(write aWrite) bool {
-	args, _ := write.object(w, 0)
-	return strings.Contains(w.run(append(args[:2], "--help")...).out, "--yes")
 }
 
 // TestALookInTimeFindsIt: a delivery within settle_wait is reported as done.

@@ -107,7 +107,7 @@ var RequestColumns = []Column[approval.Request]{
 var RequestListed = Named(RequestColumns, "id", "state", "act", "object", "item", "asked by", "until", "decided by",
 	"what")
 
-// Judged returns what a second person needs for the decision: the reason, who asks and until when, the record as the
+// Judged returns what a second person decides by: the reason, the requester, when the request lapses, the record as the
 // requester saw it, and the guards that the write lifts.
 func Judged(o Options, r approval.Request) []Fact {
 	a, s := r.Act, r.Act.Subject

@@ -155,8 +155,7 @@ func Customer(o Options, c api.Customer) []Section {
 	return []Section{{Facts: append(facts, o.Details(c.Details())...)}}
 }
 
-// PersonOf is the record's own name of a customer who is called by the company: a person, or a short form of the
-// company's name. It is no fact for others.
+// PersonOf returns the name in the record if DisplayName is the company's and the two differ; else nothing.
 func PersonOf(c api.Customer) []Fact {
 	if c.Person() == c.DisplayName() {
 		return nil

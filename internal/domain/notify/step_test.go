@@ -285,7 +285,7 @@ func TestViews(t *testing.T) {
 
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	s = view(notify.Missing)
 	s.rule.Zone = zone
