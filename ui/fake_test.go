@@ -215,7 +215,7 @@ func (f *fake) ask() ui.Action {
 		ID: row.ID, Title: "Remove document", Ask: "Remove " + row.Cells[1] + " from operation 7f3a?", Verb: "Remove",
 		Facts:   append([]widget.Pair{{Label: "file", Value: row.Cells[1]}, {Label: "size", Value: row.Cells[2]}}, w.further...),
 		IDLabel: "document id",
-		Risk:    "Only the link is removed; z undoes it.",
+		Risk:    "Only the link is removed; z restores it.",
 		Yes: func(seen ui.Seen) tea.Cmd {
 			f.seen = append(f.seen, seen)
 			send := f.env.Write(func(context.Context) (ui.Then, ui.Notify) {

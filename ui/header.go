@@ -95,7 +95,7 @@ func (s *topLine) header(now time.Time) string {
 		right[len(right)-1] = s.th.Dim.Render(safe(s.class())+" ") + room.short
 		facts = strings.Join(right, sep) + " "
 	}
-	if draw.Width(left)+draw.Width(there)+1+draw.Width(facts) <= s.w {
+	if draw.Width(left)+draw.Width(there)+3+draw.Width(facts) <= s.w { // else they read as one
 		left += there
 	}
 	if over := draw.Width(left) + 1 + draw.Width(facts) - s.w; over > 0 {

@@ -105,16 +105,16 @@ func TestHintWhereItHelps(t *testing.T) {
 		hint ui.Hint
 		want bool
 	}{
-		"it works here":              {ui.Hint{Text: "z undoes it.", Works: here}, true},
-		"it works on another screen": {ui.Hint{Text: "z undoes it.", Works: elsewhere}, false},
-		"it opens another screen":    {ui.Hint{Text: "z undoes it.", Opens: elsewhere}, true},
-		"it opens what is open":      {ui.Hint{Text: "z undoes it.", Opens: here}, false},
-		"it works everywhere":        {ui.Hint{Text: "z undoes it."}, true},
+		"it works here":              {ui.Hint{Text: "z restores it.", Works: here}, true},
+		"it works on another screen": {ui.Hint{Text: "z restores it.", Works: elsewhere}, false},
+		"it opens another screen":    {ui.Hint{Text: "z restores it.", Opens: elsewhere}, true},
+		"it opens what is open":      {ui.Hint{Text: "z restores it.", Opens: here}, false},
+		"it works everywhere":        {ui.Hint{Text: "z restores it."}, true},
 		"there is none":              {ui.Hint{}, false},
 	} {
 		r.Send(ui.Toast{Level: ui.Success, Text: "Removed " + name + ".", Hint: c.hint})
 		r.Has("Removed " + name + ".")
-		if got := strings.Contains(r.View(), "z undoes it."); got != c.want {
+		if got := strings.Contains(r.View(), "z restores it."); got != c.want {
 			t.Errorf("%s: hint shown: %t", name, got)
 		}
 		r.Send(w.clock.Wait(10 * time.Second))

@@ -38,7 +38,7 @@ func TestProduction(t *testing.T) {
 	for i, r := range guid[len(guid)-4:] { // one by one: together they count as pasted
 		x.press(string(r)).shows("of the document id: " + guid[len(guid)-4:][:i+1])
 	}
-	x.confirms("Removed invoice.pdf. z undoes it.")
+	x.confirms("Removed invoice.pdf. To restore it: z.")
 	x.quit()
 }
 

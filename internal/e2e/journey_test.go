@@ -57,7 +57,7 @@ func TestDocuments(t *testing.T) {
 
 		x.press("x").armed("Remove invoice.pdf from operation").press(enter).gone("[ No ]") // enter is no
 		x.press("x").armed("Remove invoice.pdf from operation").press("y")
-		x.shows("Removed invoice.pdf. z undoes it.", "1 of 2")
+		x.shows("Removed invoice.pdf. To restore it: z.", "1 of 2")
 		if got := w.names(op.Opid); strings.Contains(got, "invoice.pdf") {
 			t.Errorf("the service still has %s", got)
 		}

@@ -97,7 +97,7 @@ func Account(o Options, a api.Account) []Section {
 		}
 	}
 	for _, set := range a.Requisites {
-		s := Section{Title: "Requisites " + set.Title.Line(60)}
+		s := Section{Title: "Requisites: " + set.Title.Line(60)}
 		for _, it := range set.Items {
 			s.Facts = append(s.Facts, Fact{Label: cmp.Or(it.Key, "value").Line(40), Value: it.Number.Line(500), Long: true,
 				Copy: string(it.Number)})

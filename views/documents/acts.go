@@ -225,7 +225,7 @@ func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 	done := s.env.Proven(s.ID, msg.done)
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)
-		done.Hint = ui.Hint{Text: s.env.Way(s.keys.Restore) + " undoes it.", Works: s.Place()}
+		done.Hint = ui.Hint{Text: "To restore it: " + s.env.Way(s.keys.Restore) + ".", Works: s.Place()}
 	}
 	if n := len(s.undone); msg.back != "" && n > 0 && s.undone[n-1].guid == msg.back {
 		s.undone = s.undone[:n-1]

@@ -71,7 +71,7 @@ func TestRemoveAndPutBack(t *testing.T) {
 	if asked.OPID != opid || !strings.HasPrefix(asked.GUID, "ba464e45") || asked.Force || asked.Seen == nil {
 		t.Fatalf("asked for %+v", asked)
 	}
-	r.Has("Removed invoice.pdf. z undoes it.")
+	r.Has("Removed invoice.pdf. To restore it: z.")
 	if strings.Contains(r.View(), "7.1 kB") || strings.Count(r.View(), "invoice.pdf") != 1 {
 		t.Errorf("the row is still there:\n%s", r.View())
 	}

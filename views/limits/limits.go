@@ -262,7 +262,8 @@ func (s *Screen) meaning() []string {
 		out = append(out, "When a budget is used up, calls wait (policy wait); people's calls come before background work.")
 	}
 	return append(out,
-		"All consoles, commands and hosts with this store share these budgets. 429 (1 h): refused in the last hour.")
+		"All consoles, commands and hosts with this store share these budgets.",
+		"429 (1 h) counts the calls that were refused in the last hour.")
 }
 
 // Keys implements ui.Screen.

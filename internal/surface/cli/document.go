@@ -70,7 +70,7 @@ func documentRemoveCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return changed(r, op, "Removed. opdeck document restore "+args[0]+" "+args[1]+" undoes it.", out)
+			return changed(r, op, "Removed. To restore it: opdeck document restore "+args[0]+" "+args[1], out)
 		}), nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)

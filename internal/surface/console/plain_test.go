@@ -75,7 +75,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	p.say("remove 9", "1 to 3")
 	p.say("remove 1", "SANDBOX. Context backend", "document id: "+op.Documents[0].GUID.Line(0),
 		"document: "+op.Documents[0].FileName.Line(0), "operation id: "+id, "Type yes to remove")
-	p.say("yes", "Done. Removed", "restore undoes it.", " 2 rows.")
+	p.say("yes", "Done. Removed", "To restore it: restore.", " 2 rows.")
 	if _, still := now(t, a, id).Document(string(op.Documents[0].GUID)); still {
 		t.Error("the document is still there")
 	}

@@ -80,7 +80,7 @@ var tasks = []task{
 		}},
 	{name: "Remove and restore a document",
 		how: "On a PENDING row d shows its documents. x removes one that is not locked; the " +
-			"question starts on No, y answers it. z undoes it.",
+			"question starts on No, y answers it. z restores it.",
 		done: func(seen *tourSights, s ui.Sight) bool {
 			seen.removed = seen.removed || written(s.News) == "remove document"
 			return seen.removed && seen.more

@@ -35,7 +35,7 @@ var lookedOperations = []scene{
 	{name: "child", title: "A child operation", where: "› Operation", word: "hidden from the customer",
 		steps: []step{list, {"/", "esc cancel"}, {"type:EXCHANGE status:PROCESSING customer:ราตรี" + enter, "match"},
 			{enter, "next link"}, {"H", "enter open"}, {enter, "Operation 6973"}}},
-	{name: "removed", title: "A document was removed", where: "› Documents", word: "z undoes it", steps: removed},
+	{name: "removed", title: "A document was removed", where: "› Documents", word: "To restore it: z", steps: removed},
 	{name: "files", title: "A customer's files", where: "› Files", word: "1 of", steps: toFiles},
 	{name: "file-delete", title: "The question before a file is deleted for good", where: "› Files", word: "[ No ]",
 		steps: then(toFiles, step{down + "x", "[ No ]"})},
