@@ -20,6 +20,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/evidence"
+	"opdeck/api/limit"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
@@ -204,7 +205,7 @@ func background(ctx context.Context, a *app.App) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if !after(ctx, rowsFirst) {
+		if limit.Sleep(ctx, rowsFirst) != nil {
 			return
 		}
 		defer a.StartFollow(ctx)()
@@ -221,18 +222,6 @@ const (
 	factsFirst = 15 * time.Millisecond  // for what the header shows
 	rowsFirst  = 100 * time.Millisecond // for work in the background
 )
-
-// after waits; false: ctx ended before.
-func after(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // opened records that a person opened the console.
 func opened(ctx context.Context, a *app.App, who api.Actor) {

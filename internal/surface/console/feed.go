@@ -196,7 +196,9 @@ func (f *feed) pollSoon() {
 
 // first is next after the first rows.
 func (f *feed) first() tea.Msg {
-	after(f.ctx, factsFirst)
+	if limit.Sleep(f.ctx, factsFirst) != nil {
+		return nil
+	}
 	return f.next()
 }
 
