@@ -40,7 +40,8 @@ var (
 	OperationTotals = declare(&reads, Act{Name: "operation.totals", Reveals: true, Need: api.MayRead,
 		Short: "Exact totals of operations by group and currency",
 		Place: "operations",
-		Key:   Key{Press: "T", Hint: "totals", Help: "totals by currency; again: by status, type, customer, counterparty, day"}})
+		Key: Key{Press: "T", Hint: "totals", Help: "totals by currency; " +
+			"again: by status, type, customer, counterparty, day"}})
 	OperationExport = declare(&reads, Act{Name: "operation.export", Reveals: true, Effect: TakeOut, Need: api.MayExport,
 		Event: "export",
 		Args:  []Arg{{Name: "FILE", File: true}}, Short: "Export operations from the index to a new file",
