@@ -36,12 +36,6 @@ func (i incident) afterwards() incident {
 
 func heals(s *scene) { s.up.answers(nil) }
 
-// healsLater makes the service good and lets the longest wait between two attempts pass.
-func healsLater(s *scene) {
-	heals(s)
-	s.later(5 * time.Minute)
-}
-
 // reset makes the service good and does what the sentence says.
 func reset(s *scene) {
 	heals(s)
@@ -67,12 +61,6 @@ func (i incident) needs(d time.Duration) incident {
 	return i
 }
 
-// together reads the surfaces at the same time, since each waits for the evidence.
-func (i incident) together() incident {
-	i.slow = true
-	return i
-}
-
 // unlike names a surface that does not say it.
 func (i incident) unlike(f face, why string) incident {
 	if i.without == nil {
@@ -95,7 +83,7 @@ func serviceIncidents() map[string]incident {
 		"10 captive page":      answering(html(200)),
 		"13 503 Retry-After":   answering(status(503, "", "Retry-After", "20")),
 		"14 502":               answering(html(502)),
-		"17 wrong password":    answering(status(401, `{"message":"Invalid credentials"}`)).mended(healsLater),
+		"17 wrong password":    answering(status(401, `{"message":"Invalid credentials"}`)),
 		"18 locked 423":        answering(status(423, `{}`)).mended(reset),
 		"19 locked 403":        answering(status(403, `{"message":"Account is locked."}`)).mended(reset),
 		"20 two-factor":        answering(status(401, `{"is2fa":true}`)).mended(reset),
@@ -136,7 +124,7 @@ func serviceIncidents() map[string]incident {
 		"answer too long": answering(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"accessToken":"`+strings.Repeat("x", 9<<20)+`"}`)
 		}),
-		"30 refresh refused, login 503": {live: true, slow: true, begin: func(s *scene) {
+		"30 refresh refused, login 503": {live: true, begin: func(s *scene) {
 			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case strings.Contains(r.URL.Path, "/auth/login"):
@@ -145,7 +133,7 @@ func serviceIncidents() map[string]incident {
 					w.WriteHeader(401)
 				}
 			})
-		}, mend: healsLater},
+		}, mend: heals},
 		"31 life 5 s": {begin: func(s *scene) {
 			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
 				if isLogin(r) {
@@ -174,6 +162,8 @@ func dated(by time.Duration) incident {
 			w.Header().Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
 			good(w, r)
 		})
-	}, mend: healsLater}. // the next refresh shows it
-			says("clock of a is 1h 00m", "clock of "+regexp.QuoteMeta(host)+" is 1h 00m")
+	}, mend: func(s *scene) {
+		heals(s)
+		s.later(5 * time.Minute) // the next refresh shows it
+	}}.says("clock of a is 1h 00m", "clock of "+regexp.QuoteMeta(host)+" is 1h 00m")
 }

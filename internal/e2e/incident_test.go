@@ -35,7 +35,7 @@ type incident struct {
 const soon = 5 * time.Second
 
 // atOnce is how many incidents run at a time: their processes mostly wait.
-const atOnce = 12
+const atOnce = 6
 
 // incidents are those that the program is brought into, by their names in verdicttest.
 func incidents() map[string]incident {
