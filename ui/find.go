@@ -36,6 +36,7 @@ type Finding struct {
 	// IDs is the number of typed ids if the text is a list of them, and Known the number of those that are here.
 	IDs, Known int
 	Read       []string // how words were understood that are more than a text, one safe line each
+	Missing    string   // which words of the text no operation matches, one safe sentence; "": unknown
 	Wrong      string   // why the text cannot be searched, as one safe sentence
 }
 
@@ -45,8 +46,6 @@ type Finder interface {
 	// Find finds operations by what a list shows of them, as its filter does, and
 	// customers by their name or id.
 	Find(ctx context.Context, q Search) (Finding, error)
-	// Nearest is the filter closest to one that matches no operation; "" if none is near.
-	Nearest(ctx context.Context, q Search) (string, error)
 	// Recent lists the person's last opened objects, newest first; at most ten.
 	Recent(ctx context.Context) ([]Found, error)
 	// Opened records that the person opened a place of one object.
@@ -75,12 +74,11 @@ type resolvedMsg struct {
 	kind    string
 	q       Search
 	finding Finding
-	nearest string
 	err     error
 }
 
 // OpenTyped opens an operation, or another place of one, by what a list shows of it. If
-// several match, it offers them; if none does, what is nearest.
+// several match, it offers them.
 func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
 	find, ctx, m := s.opt.Finder, s.root, resolvedMsg{kind: kind, q: s.search(typed, false)}
 	if find == nil {
@@ -90,9 +88,6 @@ func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
 	s.searches++
 	return func() tea.Msg {
 		m.finding, m.err = find.Find(ctx, m.q)
-		if m.err == nil && m.finding.missed() {
-			m.nearest, m.err = find.Nearest(ctx, m.q)
-		}
 		return m
 	}
 }
@@ -104,7 +99,7 @@ func (s *window) search(typed string, customers bool) Search {
 
 // resolved opens the only match, or offers several.
 func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
-	rows := m.finding.rows(m.q.Text, m.nearest)
+	rows := m.finding.rows(m.q.Text)
 	switch {
 	case m.err != nil:
 		return s.notify(Error, indexError(m.err))
@@ -112,21 +107,13 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 		return s.open(Place{Kind: m.kind, ID: m.finding.Only})
 	case len(rows) == 0:
 		return s.notify(Denied, m.finding.nothing(m.q.Text))
-	case len(rows) == 1 && m.nearest == "":
+	case len(rows) == 1:
 		return s.open(rows[0].in(m.kind))
 	}
 	title := format.Plural(len(m.finding.Matches), "operation matches", "operations match") + " “" + safe(m.q.Text) + "”"
-	if m.nearest != "" {
-		title = "No match for “" + draw.Cut(safe(m.q.Text), 40) + "”. The nearest that matches"
-	}
 	s.push(newMenu(s, 0, Choose{Title: title, Items: s.choices(rows),
 		Pick: func(i int) (Action, tea.Cmd) {
-			return do(func(s *Shell) tea.Cmd {
-				if rows[i].Place == (Place{}) {
-					return s.OpenTyped(m.kind, m.nearest)
-				}
-				return s.open(rows[i].in(m.kind))
-			}), nil
+			return do(func(s *Shell) tea.Cmd { return s.open(rows[i].in(m.kind)) }), nil
 		}}))
 	return nil
 }
@@ -143,15 +130,13 @@ func indexError(err error) string { return "The index cannot be read: " + err.Er
 
 // Sentences of the rows that are no match.
 const (
-	askService   = "ask the service: one billing call"
-	aboutAll     = "all that match, in the list of operations"
-	aboutNearest = "is the nearest that matches; choose it to search for it"
+	askService = "ask the service: one billing call"
+	aboutAll   = "all that match, in the list of operations"
 )
 
 // rows lists what can be chosen for a typed text: the list of several matches (before them,
-// if ids were typed), the typed id if only the service can look it up, and what is nearest,
-// which has no place.
-func (f Finding) rows(typed, nearest string) []Found {
+// if ids were typed), and the typed id if only the service can look it up.
+func (f Finding) rows(typed string) []Found {
 	out := slices.Clone(f.Matches)
 	list := Found{Place: Place{Kind: KindOperations, Arg: typed}, Text: "All", About: aboutAll}
 	switch {
@@ -163,9 +148,6 @@ func (f Finding) rows(typed, nearest string) []Found {
 	}
 	if f.Whole && f.Only == "" {
 		out = append(out, Found{Place: Place{Kind: KindOperation, ID: typed}, Text: draw.ID(typed, 36), About: askService})
-	}
-	if nearest != "" {
-		out = append(out, Found{Text: safe(nearest), About: aboutNearest})
 	}
 	return out
 }
@@ -190,7 +172,7 @@ func (f Finding) nothing(typed string) string {
 	case f.IDs > 0:
 		return "None of the " + format.Count(f.IDs) + " typed ids is in the local index."
 	case len(f.Read) > 0:
-		return said + ": " + strings.Join(f.Read, ", ") + "."
+		said += ": " + strings.Join(f.Read, ", ")
 	}
-	return said + "."
+	return strings.TrimSpace(said + ". " + f.Missing)
 }

@@ -96,7 +96,7 @@ func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
 	m.seek.busy = false
 	m.found = f.finding.Matches
 	if !f.recent && len(m.hits) == 0 {
-		m.found = f.finding.rows(f.typed, "")
+		m.found = f.finding.rows(f.typed)
 	}
 	if !m.enter || len(m.found) == 0 {
 		return nil

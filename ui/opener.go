@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,6 @@ type opener struct {
 	edit    widget.Edit
 	found   Finding
 	answers string // the text that found belongs to
-	nearest string // a filter that matches, if found has no match
 	recent  bool   // found has the last opened objects
 	seek    search
 	at      int    // into rows; -1: none is marked
@@ -57,14 +55,6 @@ type foundMsg struct {
 	typed   string
 	recent  bool
 	finding Finding
-	err     error
-}
-
-// nearestMsg is what is nearest to a text that nothing matches.
-type nearestMsg struct {
-	of      *opener
-	n       uint64
-	nearest string
 	err     error
 }
 
@@ -121,15 +111,12 @@ func (s *Shell) onFound(m foundMsg) tea.Cmd {
 // take shows an answer.
 func (d *opener) take(s *Shell, m foundMsg) tea.Cmd {
 	d.seek.busy = false
-	d.found, d.answers, d.nearest, d.recent, d.at = m.finding, m.typed, "", m.recent, -1
+	d.found, d.answers, d.recent, d.at = m.finding, m.typed, m.recent, -1
 	if d.note = m.finding.Wrong; m.err != nil {
 		d.note = indexError(m.err)
 	}
 	if n := len(d.rows()); n > 0 && (n == 1 || d.recent || d.found.Only != "" || d.found.IDs > 0) {
 		d.at = 0
-	}
-	if m.err == nil && !m.recent && d.found.missed() {
-		return tea.Batch(d.enters(s), d.findNearest(s))
 	}
 	return d.enters(s)
 }
@@ -147,35 +134,12 @@ func (d *opener) enters(s *Shell) tea.Cmd {
 	return tea.Batch(cmd, s.finish(d, a, nil))
 }
 
-// findNearest searches what is nearest to a text that nothing matches.
-func (d *opener) findNearest(s *Shell) tea.Cmd {
-	finder, q := s.opt.Finder, s.search(d.answers, false)
-	if finder == nil {
-		return nil
-	}
-	n, ctx := d.seek.begin(s.root)
-	d.seek.busy = false // enter does not wait for it
-	return func() tea.Msg {
-		near, err := finder.Nearest(ctx, q)
-		return nearestMsg{d, n, near, err}
-	}
-}
-
-// show offers what is nearest, unless the text has changed.
-func (m nearestMsg) show(s *Shell) {
-	if d := m.of; slices.Contains(s.overlays, overlay(d)) && d.seek.n == m.n && m.err == nil { // a courtesy
-		if d.nearest = m.nearest; len(d.rows()) == 1 {
-			d.at = 0
-		}
-	}
-}
-
 // rows returns what can be chosen.
 func (d *opener) rows() []Found {
 	if d.recent {
 		return d.found.Matches
 	}
-	return d.found.rows(d.answers, d.nearest)
+	return d.found.rows(d.answers)
 }
 
 func (d *opener) keys() []keymap.Key {
@@ -209,7 +173,7 @@ func (d *opener) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// choose opens the marked row, or searches for what is nearest. None is marked while the text is ambiguous.
+// choose opens the marked row. None is marked while the text is ambiguous.
 func (d *opener) choose(s *Shell) (Action, tea.Cmd, bool) {
 	rows := d.rows()
 	switch {
@@ -219,9 +183,6 @@ func (d *opener) choose(s *Shell) (Action, tea.Cmd, bool) {
 		d.note = d.found.nothing(d.answers)
 	case d.at < 0:
 		d.at, d.note = 0, "Several matches: choose one."
-	case rows[min(d.at, len(rows)-1)].Place == Place{}:
-		d.edit.Set(d.nearest)
-		return nil, s.ask(d, &d.seek, d.nearest, false), false
 	default:
 		to := rows[min(d.at, len(rows)-1)].in(d.kind)
 		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true

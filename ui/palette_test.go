@@ -21,13 +21,6 @@ type known struct {
 	asked  []string
 }
 
-func (k *known) Nearest(_ context.Context, q ui.Search) (string, error) {
-	if q.Text == "237zz" {
-		return "237f", nil
-	}
-	return "", nil
-}
-
 func (k *known) Find(_ context.Context, q ui.Search) (ui.Finding, error) {
 	typed := q.Text
 	k.asked = append(k.asked, typed)
@@ -36,6 +29,9 @@ func (k *known) Find(_ context.Context, q ui.Search) (ui.Finding, error) {
 		if strings.HasPrefix(id, typed) {
 			out.Matches = append(out.Matches, ui.Found{Place: ui.Place{Kind: ui.KindOperation, ID: id}, Text: id, About: "PENDING  1.00 EUR"})
 		}
+	}
+	if len(out.Matches) == 0 {
+		out.Missing = "Nothing matches “" + typed + "”."
 	}
 	if len(out.Matches) == 1 {
 		out.Only = out.Matches[0].Place.ID
@@ -196,15 +192,15 @@ func TestOpenerCallsNothing(t *testing.T) {
 	}
 }
 
-// TestOpenerOffersWhatIsNearest: for a text that nothing matches it names that, and one key searches for what is
-// nearest; several matches lead to their list.
-func TestOpenerOffersWhatIsNearest(t *testing.T) {
+// TestOpenerOffersOnlyMatches: for a text that nothing matches it says so, with the words that nothing has; several
+// matches lead to their list.
+func TestOpenerOffersOnlyMatches(t *testing.T) {
 	w := newWorld()
 	o := w.options(ui.Test)
 	o.Finder = newKnown()
 	r := w.start(t, o).Send(uitest.Key("o"), uitest.Type("237zz"))
-	r.Has("No operation in the local index matches “237zz”.", "237f  is the nearest that matches")
-	r.Send(uitest.Key("enter"))
+	r.Has("No operation in the local index matches “237zz”. Nothing matches “237zz”.")
+	r.Send(uitest.Key("backspace"), uitest.Key("backspace"), uitest.Type("f"))
 	r.Has("› 237f", "237f91db-a65d", "237f0000-a65d", "All")
 	r.Send(uitest.Keys("down", "down", "down", "enter"))
 	if p := w.top().place; p != (ui.Place{Kind: ui.KindOperations, Arg: "237f"}) {

@@ -236,8 +236,6 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.onMoreItems(msg)
 	case themeKept:
 		return s.onThemeKept(msg)
-	case nearestMsg:
-		msg.show(s)
 	case resolvedMsg:
 		s.searches--
 		return s.resolved(msg)

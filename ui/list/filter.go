@@ -28,7 +28,6 @@ type FilterLine[T any] struct {
 	Shown   filter.Expr[T] // the filter of the shown rows, also during typing
 	Applied filter.Expr[T] // the filter that enter confirmed
 	Text    string         // Applied as typed
-	Instead *string        // a filter that matches, where Shown matches nothing; nil: none is known
 
 	env      *ui.Env
 	zone     *time.Location // in which Shown reads days
@@ -99,9 +98,6 @@ func (l *FilterLine[T]) take(msg keymap.Press) (ui.Action, tea.Cmd) {
 		return ui.Handled{}, l.filtered(true)
 	case k.Submit.Match(msg):
 		return nil, l.submit()
-	case k.Next.Match(msg) && l.Instead != nil && !l.Offers():
-		l.bar = widget.NewFilterBar(*l.Instead, l.example, maxFilter)
-		return nil, tea.Batch(l.try(), l.offer())
 	case k.Next.Match(msg):
 		if !l.bar.Complete() {
 			return nil, nil

@@ -26,9 +26,6 @@ func (l *List[T]) Keys() []keymap.Key {
 // rowless returns the keys of a list without rows: those for a row are off.
 func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
 	k, item, open := l.Env.Keys, l.screen.Item(), l.spec.Rowless
-	if l.Filter.Instead != nil {
-		open = "nearest filter"
-	}
 	var off []string
 	for _, one := range []struct {
 		key  keymap.Key

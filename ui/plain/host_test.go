@@ -185,9 +185,8 @@ func (slowFinder) Find(context.Context, ui.Search) (ui.Finding, error) {
 	time.Sleep(5 * time.Second)
 	return ui.Finding{}, nil
 }
-func (slowFinder) Nearest(context.Context, ui.Search) (string, error) { return "", nil }
-func (slowFinder) Recent(context.Context) ([]ui.Found, error)         { return nil, nil }
-func (slowFinder) Opened(context.Context, ui.Place) error             { return nil }
+func (slowFinder) Recent(context.Context) ([]ui.Found, error) { return nil, nil }
+func (slowFinder) Opened(context.Context, ui.Place) error     { return nil }
 
 // TestASearchIsAnsweredBeforeTheNextPrompt: the answer to a typed text is waited for, however long it takes.
 func TestASearchIsAnsweredBeforeTheNextPrompt(t *testing.T) {

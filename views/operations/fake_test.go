@@ -182,9 +182,9 @@ func (f *fake) Noted(context.Context, filter.OperationExpr) ([]note.Note, error)
 	return f.noted, f.err
 }
 
-func (f *fake) Nearest(context.Context, filter.OperationExpr, *time.Location) (string, bool, error) {
+func (f *fake) Missing(context.Context, filter.OperationExpr) (string, error) {
 	f.calls++
-	return "", false, f.err
+	return "", f.err
 }
 
 func (f *fake) Freshness(context.Context) (index.Freshness, error) {

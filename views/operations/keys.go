@@ -60,10 +60,6 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	if id := s.Table.SelectedID(); id != "" {
 		return s.itemKey(msg, id)
 	}
-	if k.List.Open.Match(msg) && s.Filter.Instead != nil && s.rows.total == 0 {
-		action, cmd := s.useInstead()
-		return action, cmd, true
-	}
 	return nil, nil, false
 }
 

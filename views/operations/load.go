@@ -37,8 +37,8 @@ func (s loader) loadWith(anchor string, recall func(context.Context) (map[string
 	}
 	s.More.Stop()
 	s.counts.Stop()
-	s.nears.Stop()
-	s.Filter.Instead = nil
+	s.misses.Stop()
+	s.lost = ""
 	s.loaded = s.asked()
 	q := index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: readAhead, After: readAhead}
 	ix, whole := s.index, s.whole
@@ -187,7 +187,7 @@ func (s loader) onWindow(w window, err error) tea.Cmd {
 		next = s.count()
 	}
 	if err == nil && w.total == 0 && !s.Filter.Shown.Empty() {
-		next = tea.Batch(next, s.instead())
+		next = tea.Batch(next, s.missing())
 	}
 	if err == nil && s.judged != s.loaded {
 		next = tea.Batch(next, s.judge())

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -37,8 +36,8 @@ type Index interface {
 	Freshness(ctx context.Context) (index.Freshness, error)
 	// Unreported counts the rows that the filter cannot judge.
 	Unreported(ctx context.Context, f filter.OperationExpr) ([]index.Unreported, error)
-	// Nearest is the filter closest to f that matches something, for one that matches nothing; not ok for none.
-	Nearest(ctx context.Context, f filter.OperationExpr, zone *time.Location) (text string, ok bool, err error)
+	// Missing says which terms of a filter that matches nothing no operation matches; "" for a filter of one term.
+	Missing(ctx context.Context, f filter.OperationExpr) (string, error)
 	// Noted lists the notes that the filter finds operations by.
 	Noted(ctx context.Context, f filter.OperationExpr) ([]note.Note, error)
 	// Consistent runs fn, perhaps more than once, with an Index that answers every
@@ -120,7 +119,7 @@ type Screen struct {
 	totals *ui.Requests // totals and groups
 	saved  *ui.Requests // counts of views
 	works  *ui.Requests // an export, or reading many again
-	nears  *ui.Requests // what would match
+	misses *ui.Requests // which words of the filter match nothing
 	diffs  *ui.Requests // operations to compare
 
 	chooser *chooser                  // columns being chosen; nil: none
@@ -132,6 +131,7 @@ type Screen struct {
 	judged  string             // the filter that lacks belongs to
 	lacks   []index.Unreported // rows that it cannot judge
 	noted   []note.Note        // that it finds rows by
+	lost    string             // which of its words match nothing
 	stale   bool               // news came while a read was under way
 	whole   bool               // the next read counts, too
 	restart bool               // the next rows are another list: the cursor goes to its beginning
@@ -146,7 +146,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env),
 		sort:   index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), totals: env.Requests(),
-		saved: env.Requests(), works: env.Requests(), nears: env.Requests(), diffs: env.Requests()}
+		saved: env.Requests(), works: env.Requests(), misses: env.Requests(), diffs: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index",
 		Class:   "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
@@ -298,25 +298,8 @@ func (s *Screen) Empty() widget.Notice {
 			Hint: reads + " the newest operations (one billing call)"}
 	case s.Filter.Shown.Empty():
 		return widget.Notice{Text: "No operations yet.", Hint: reads + " the newest from the service"}
-	case s.Filter.Instead != nil:
-		return s.insteadNotice()
-	case s.Filter.Typing(): // its keys are text now
-		return widget.Notice{Text: s.heading().nothing()}
 	}
-	return widget.Notice{Text: s.heading().nothing(), Hint: k.Global.Back.Help().Key + " clears it, " +
-		k.List.Filter.Help().Key + " changes it"}
-}
-
-// nothing says that nothing matches, and what that is worth while the index does
-// not hold everything.
-func (s heading) nothing() string {
-	switch {
-	case s.partial && s.cfg.Off:
-		return "No match among the operations read so far."
-	case s.partial:
-		return "No match so far; more operations are being read."
-	}
-	return "No operation matches the filter."
+	return s.noMatch()
 }
 
 // Editing implements ui.Screen.

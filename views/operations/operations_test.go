@@ -363,9 +363,9 @@ func TestNothingMatches(t *testing.T) {
 		says  string
 		age   bool
 	}{
-		"complete": {index.Freshness{AsOf: asOf, Complete: true}, false, "No operation matches the filter.", true},
-		"reading":  {index.Freshness{AsOf: asOf}, false, "No match so far; more operations are being read.", true},
-		"off":      {index.Freshness{}, true, "No match among the operations read so far.", false},
+		"complete": {index.Freshness{AsOf: asOf, Complete: true}, false, "No operation matches “status:PENDING”.", true},
+		"reading":  {index.Freshness{AsOf: asOf}, false, "No match yet for “status:PENDING”; more operations are being read.", true},
+		"off":      {index.Freshness{}, true, "No operation that was read matches “status:PENDING”.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{n: 1, fresh: c.fresh, filling: !c.fresh.Complete}

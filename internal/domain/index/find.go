@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 )
@@ -28,6 +29,7 @@ type Lookup struct {
 	// IDs is the number of ids that were typed if it was a list of them, and Known the number of those in the index.
 	IDs, Known int
 	Read       []string // how the words were understood that are more than a text
+	Missing    string   // as of Index.Missing, if nothing was found
 }
 
 // Only is the only operation with that id or prefix; "" for none or several.
@@ -74,7 +76,37 @@ func (x *Index) Find(ctx context.Context, typed string, zone *time.Location, lim
 		out.Known = int(n)
 		return out, err
 	}
-	return out, nil
+	if len(out.Beginning)+len(out.Others) == 0 {
+		out.Missing, err = x.Missing(ctx, f, now)
+	}
+	return out, err
+}
+
+// Missing says, in one safe sentence, which terms of a filter that matches nothing no operation matches even alone: the
+// first three; "" for a filter of one term.
+func (x *Index) Missing(ctx context.Context, f filter.OperationExpr, now time.Time) (string, error) {
+	parts := f.Parts()
+	if len(parts) < 2 {
+		return "", nil
+	}
+	var none []string
+	for _, part := range parts {
+		alone := f.Of(part)
+		rows, err := lookup{x, now}.matching(ctx, alone, 1)
+		if err != nil {
+			return "", err
+		}
+		if len(rows) > 0 {
+			continue
+		}
+		if none = append(none, "“"+untrusted.Text(alone.String()).Line(40)+"”"); len(none) == 3 {
+			break
+		}
+	}
+	if len(none) == 0 {
+		return "Each part matches operations, but none matches all.", nil
+	}
+	return "Nothing matches " + strings.Join(none, ", ") + ".", nil
 }
 
 // lookup is one search by what a person typed.

@@ -283,7 +283,9 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 		return operationsJSON{}, err
 	}
 	if w.Total == 0 && !f.Empty() {
-		sayNearest(r, ctx, a, f)
+		if err := sayMissing(r, ctx, a, f); err != nil {
+			return operationsJSON{}, err
+		}
 	}
 	out := newList("index", w.Fresh)
 	out.Total, out.Items = number(w.Total), operationsOf(w.Window.Rows)
@@ -307,17 +309,14 @@ func sayNoted(r *root, ctx context.Context, a *app.App, f filter.OperationExpr, 
 	return err
 }
 
-// sayNearest says what would match in the place of a filter that matches nothing.
-func sayNearest(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) {
-	text, ok, err := a.Index.Nearest(ctx, f, cmp.Or(r.zone, time.UTC), a.Now())
-	switch {
-	case err != nil || !ok: // the empty list is the answer
-	case text == "":
-		r.say("No operation matches %s, and none is near it.", untrusted.Text(f.String()).Line(200))
-	default:
-		r.say("No operation matches %s. The nearest filter that matches: %s", untrusted.Text(f.String()).Line(200),
-			untrusted.Text(text).Line(200))
+// sayMissing says what was looked for, and the words of it that match nothing.
+func sayMissing(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) error {
+	missing, err := a.Index.Missing(ctx, f, a.Now())
+	if err != nil {
+		return err
 	}
+	r.say("No operation in the local index matches “%s”. %s", untrusted.Text(f.String()).Line(200), missing)
+	return nil
 }
 
 // freshenIndex updates the index as far as a command may. If the service cannot be asked, a non-empty index is still

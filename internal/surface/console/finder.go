@@ -60,6 +60,7 @@ func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err err
 		return out, err
 	}
 	out.Whole, out.Only, out.IDs, out.Known = l.Whole, l.Only(q.Text), l.IDs, l.Known
+	out.Missing = l.Missing
 	for _, r := range l.Read {
 		out.Read = append(out.Read, untrusted.Text(r).Line(80))
 	}
@@ -87,16 +88,6 @@ func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err err
 		out.Matches = append(out.Matches, one)
 	}
 	return out, nil
-}
-
-// Nearest implements ui.Finder.
-func (f *finder) Nearest(ctx context.Context, q ui.Search) (string, error) {
-	e, err := filter.Parse(q.Text)
-	if err != nil {
-		return "", nil
-	}
-	text, _, err := f.backend.Index.Nearest(ctx, e.For(ctx), q.Zone, f.backend.Now())
-	return text, err
 }
 
 // foundNote is the cell of a found operation that has the note that matches.

@@ -50,8 +50,8 @@ func (l listing) Unreported(ctx context.Context, f filter.OperationExpr) ([]inde
 	return l.x.Unreported(ctx, f, l.now())
 }
 
-func (l listing) Nearest(ctx context.Context, f filter.OperationExpr, zone *time.Location) (string, bool, error) {
-	return l.x.Nearest(ctx, f, zone, l.now())
+func (l listing) Missing(ctx context.Context, f filter.OperationExpr) (string, error) {
+	return l.x.Missing(ctx, f, l.now())
 }
 
 func (l listing) Noted(ctx context.Context, f filter.OperationExpr) ([]note.Note, error) {

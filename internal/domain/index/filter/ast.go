@@ -167,9 +167,6 @@ func quoteFree(s string) string {
 	return s
 }
 
-// Bare is s as a word without a field, in quotes where it needs them.
-func Bare(s string) string { return quoteFree(s) }
-
 // Quoted quotes any s as one text of the language.
 func Quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`

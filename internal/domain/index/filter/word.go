@@ -108,7 +108,7 @@ func (e Expr[T]) IDs() int {
 		return 0
 	}
 	n := 0
-	walkLeaves(w.Means, func(l *Leaf) {
+	e.Of(w.Means).Leaves(func(l *Leaf) {
 		if l.Kind == Ident && len(l.Values) > 1 {
 			n = len(l.Values)
 		}
