@@ -297,7 +297,7 @@ func (x *terminal) pastes(s string) *terminal {
 func (x *terminal) escape() *terminal {
 	x.t.Helper()
 	x.press(esc)
-	time.Sleep(120 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond)
 	return x
 }
 

@@ -38,8 +38,8 @@
 //	CSI … m               0-5 7 9 22-25 27 29 30-39 40-49 90-97 100-107, 38/48;5;n, 38/48;2;r;g;b
 //	CSI ? 2026 h/l        around each frame: synchronized output
 //	CSI ? 1049 7 25 2004 1002 1006 h/l    on entering and leaving
-//	CSI ? 1 6 5 1000 1003 1004 l, CSI 4 l, CSI > 4 m, CSI = 0 u, ESC > ( B, SI
-//	                      together, on entering again: another program may have left them set
+//	CSI ? 1 6 5 9 1000 1002-1006 1015 1016 2031 2048 9001 l, CSI 4 l, CSI > 4 m, CSI = 0 u, ESC > ( B, SI
+//	                      together, on entering: another program may have left them set
 //	CSI 22;2 t, CSI 23;2 t, OSC 2 ; title BEL    only with a title
 //	OSC 52 ; c ; base64 BEL                      only for a copy
 //

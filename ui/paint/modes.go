@@ -20,29 +20,28 @@ const (
 	endSync   = "\x1b[?2026l"
 )
 
-// enter switches to the alternate screen and hides the cursor.
+// enter switches to the alternate screen, takes back what another program has left set, and hides the cursor.
 func (m modes) enter(b []byte) []byte {
 	if m.title != "" {
 		b = append(b, "\x1b[22;2t\x1b]2;"...)
 		b = append(b, m.title...)
 		b = append(b, '\a')
 	}
-	b = append(b, "\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[?2004h"...)
+	b = append(b, "\x1b[?1049h"+reset+"\x1b[?7l\x1b[?25l\x1b[?2004h"...)
 	if m.mouse {
 		b = append(b, "\x1b[?1002h\x1b[?1006h"...)
 	}
 	return b
 }
 
-// reset takes back what another program may have left set and enter does not set
-// itself: keys and keypad of an application, insert and origin mode, a scroll region,
-// reverse video, line drawing characters, mouse and focus reports, keys reported in
-// other forms. A soft reset would do most of it, and lose the place of the cursor that
-// leave goes back to.
-func reset(b []byte) []byte {
-	return append(b, "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f"+
-		"\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"...)
-}
+// reset takes back what another program may have left set and enter does not set itself: keys and keypad of an
+// application, insert and origin mode, a scroll region, reverse video, line drawing characters, mouse, focus, colour
+// and size reports, keys in other forms. It comes behind the switch to the alternate screen, which has a keyboard of
+// its own in kitty, and before the mouse is switched on: xterm has one mouse mode, which each of these ends. A soft
+// reset would do less, and lose the place of the cursor that leave goes back to.
+const reset = "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f" +
+	"\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l" +
+	"\x1b[?2031l\x1b[?2048l\x1b[?9001l\x1b[>4m\x1b[=0u\x1b[m"
 
 // leave reverts enter in the opposite order, also after a truncated
 // frame.

@@ -50,7 +50,6 @@ type Painter struct {
 	pending bool // view has not been drawn
 	invalid bool // the next frame is drawn in full
 	reenter bool // the modes are set once more
-	entered bool // the terminal was ours before; someone else may have used it since
 	raw     string
 	busy    bool
 	err     error
@@ -232,9 +231,6 @@ func (p *Painter) next() (b []byte, then step) {
 	switch {
 	case job.enter:
 		b = p.modes.enter(b)
-		if job.again {
-			b = reset(b)
-		}
 		p.screen.invalidate()
 	case job.leave:
 		b = p.modes.leave(b)
@@ -271,8 +267,6 @@ func (p *Painter) nextJob() job {
 	switch {
 	case to == inside:
 		j.enter = from != inside || p.reenter
-		j.again = j.enter && p.entered
-		p.entered = true
 		j.raw = p.raw
 		if p.err == nil && (p.pending || j.enter) && p.w > 0 {
 			j.draw, j.view, j.w, j.h, j.invalid = true, p.view, p.w, p.h, p.invalid
@@ -288,7 +282,6 @@ func (p *Painter) nextJob() job {
 // job is one piece of work.
 type job struct {
 	enter, leave  bool
-	again         bool // enter: someone else may have used the terminal before
 	raw           string
 	draw, invalid bool
 	view          []string

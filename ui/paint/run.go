@@ -131,7 +131,7 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 		inner: m, redraw: make(chan struct{}, 1), caught: s.caught, now: opt.Now,
 		first: func(msg tea.Msg) tea.Msg { return s.filter(s.model, msg) },
 	}
-	s.input = newInput(opt.In, s.model.flushDeferred, func(error) { s.stop(ErrInputClosed) })
+	s.input = newInput(opt.In, opt.Mouse, s.model.flushDeferred, func(error) { s.stop(ErrInputClosed) })
 	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse,
 		Idle: s.model.flushDeferred, Fail: s.stop})
 	s.model.waiting, s.model.painter = s.input.waiting, s.painter

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -88,6 +89,7 @@ const (
 	afterEsc
 	inCSI
 	afterSS3
+	inString // OSC, DCS and their like: answers of the terminal
 )
 
 func (in *input) take(c byte) {
@@ -128,7 +130,7 @@ func (in *input) put(c byte) {
 	in.cur = append(in.cur, c)
 }
 
-// escape drops the sequences that keys send. A line end cannot be part of one.
+// escape drops the sequences that keys and the terminal send. A line end cannot be part of one.
 func (in *input) escape(c byte) {
 	state := in.esc
 	in.esc = noEsc
@@ -139,6 +141,10 @@ func (in *input) escape(c byte) {
 		in.esc = inCSI
 	case state == afterEsc && c == 'O':
 		in.esc = afterSS3
+	case c == 0x1b: // the next one begins, or a string ends
+		in.esc = afterEsc
+	case state == afterEsc && strings.IndexByte("]P_^X", c) >= 0, state == inString && c != '\a':
+		in.esc = inString
 	case state == inCSI && (c < 0x40 || c > 0x7e):
 		in.esc = inCSI
 	}

@@ -79,6 +79,7 @@ func TestLinesAreReadAsTerminalsSendThem(t *testing.T) {
 		{"editing", "abc\x7f\x08d\nwrong\x15right\né\x7fe\n", []string{"ad", "right", "e"}, ErrEnd},
 		{"arrow keys and paste marks", "\x1b[Aa\x1b[1;5Cb\x1bOPc\x1b[200~d\n", []string{"abcd"}, ErrEnd},
 		{"a sequence does not eat the line end", "a\x1b[\nb\n", []string{"a", "b"}, ErrEnd},
+		{"answers of the terminal", "a\x1b]11;rgb:1/2\ab\x1bP>|M\x1b\\c\x1b_x\x1b[Ad\x1b]y\ne\n", []string{"abcd", "e"}, ErrEnd},
 		{"ctrl+c drops what was typed", "a\nb\x03c\n", nil, ErrInterrupted},
 		{"ctrl+d ends", "a\n\x04b\n", []string{"a"}, ErrEnd},
 		{"an unfinished line is no line", "a\nyes", []string{"a"}, ErrEnd},

@@ -63,7 +63,8 @@ var (
 
 	// What another program may have left set is put back in one piece.
 	putBack = "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f" +
-		"\x1b[?1000l\x1b[?1003l\x1b[?1004l\x1b[>4m\x1b[=0u\x1b[m"
+		"\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l" +
+		"\x1b[?2031l\x1b[?2048l\x1b[?9001l\x1b[>4m\x1b[=0u\x1b[m"
 
 	// A copy, plain or wrapped by tmux or, piece by piece, by screen.
 	base64 = `[A-Za-z0-9+/]*={0,2}`
