@@ -47,6 +47,17 @@ const (
 // String is the word in the schema.
 func (a Ask) String() string { return [...]string{"nothing", "yes/no", "typed in production"}[a] }
 
+// Least is the least that an act's command needs of the config. Without it, the command does not run on the built-in
+// service: nobody may take that for production. Asked for by name (-c sandbox), the built-in service is a context.
+type Least uint8
+
+// What commands need.
+const (
+	NoConfig Least = iota // people try it, or browse: without a config on the built-in service
+	AConfig               // an administrator's, about the store that the config names
+	AContext              // a monitor's or a script's, about the service of a context
+)
+
 // Surface is a way to run an act.
 type Surface string
 
@@ -97,7 +108,8 @@ type Act struct {
 	Effect  Effect
 	Sends   []api.ActKind // the gate's acts that it sends; nil: the one of its own name, if any
 	Ask     Ask
-	Need    api.Permission      // the required permission; empty: none
+	Need    api.Permission // the required permission; empty: none
+	Least   Least
 	Bare    api.Permission      // replaces Need if the command has no arguments
 	With    map[string]string   // flag: permission that replaces Need if the flag is given
 	Costs   map[limit.Class]int // least calls of one run

@@ -120,12 +120,12 @@ var (
 		Place: "session", Key: Key{Press: "6", Hint: "session", Help: "Session", Extra: true}})
 	SessionPeople = declare(&reads, Act{Name: "session.people", Need: api.MayRead,
 		Short: "People with a console open on this store: host, screen and since when; costs no call", Place: "session"})
-	SessionKeep = declare(&reads, Act{Name: "session.keep", Need: api.MaySession,
+	SessionKeep = declare(&reads, Act{Name: "session.keep", Least: AContext, Need: api.MaySession,
 		Short: "Keep the session alive until interrupted", Without: onlyCommand(serves)})
-	SessionProxy = declare(&reads, Act{Name: "session.proxy", Need: api.MayRead, Event: "lend.began",
+	SessionProxy = declare(&reads, Act{Name: "session.proxy", Least: AContext, Need: api.MayRead, Event: "lend.began",
 		Short:   "Lend the session to scripts until interrupted: they call the service's paths without a token",
 		Without: onlyCommand(serves)})
-	SessionExec = declare(&reads, Act{Name: "session.exec", Need: api.MayRead, Event: "lend.began",
+	SessionExec = declare(&reads, Act{Name: "session.exec", Least: AContext, Need: api.MayRead, Event: "lend.began",
 		Args: []Arg{{Name: "CMD", Many: true}}, Short: "Start a command that may use the session",
 		Without: onlyCommand("starts a command of this host")})
 	Limits = declare(&reads, Act{Name: "limits", Need: api.MayRead,
@@ -166,14 +166,14 @@ var (
 		Place: "events", Key: Key{Press: "W", Hint: "settings", Help: "the service's webhook settings", Extra: true}})
 	AuditList = declare(&reads, Act{Name: "audit.list", Need: api.MayAudit, Event: "audit.read",
 		Short: "Records, newest first", Place: "audit", Key: Key{Press: "8", Hint: "audit", Help: "Audit", Extra: true}})
-	AuditVerify = declare(&reads, Act{Name: "audit.verify", Need: api.MayAudit, Event: "-",
+	AuditVerify = declare(&reads, Act{Name: "audit.verify", Least: AConfig, Need: api.MayAudit, Event: "-",
 		Short: "Check that the trail is complete and unchanged",
 		Args:  []Arg{{Name: "FILE", File: true, Optional: true, Many: true}},
 		Place: "audit", Key: Key{Press: "V", Hint: "verify", Help: "check that the trail is complete and unchanged"}})
-	AuditCheckpoint = declare(&reads, Act{Name: "audit.checkpoint", Need: api.MayAudit, Event: "-",
+	AuditCheckpoint = declare(&reads, Act{Name: "audit.checkpoint", Least: AConfig, Need: api.MayAudit, Event: "-",
 		Short:   "Sign the current end of the trail and print the checkpoint",
 		Without: map[Surface]string{Screen: "a checkpoint belongs on another host; use the command"}})
-	AuditExport = declare(&reads, Act{Name: "audit.export", Effect: TakeOut, Need: api.MayAuditOut,
+	AuditExport = declare(&reads, Act{Name: "audit.export", Least: AConfig, Effect: TakeOut, Need: api.MayAuditOut,
 		Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Export the trail, or the evidence about one object",
 		Place: "audit", Key: Key{Press: "e", Hint: "export", Help: "export the trail", Extra: true}})
 	AuditProve = declare(&reads, Act{Name: "audit.prove", Effect: TakeOut, Need: api.MayAuditOut, Event: "audit.extract",
@@ -205,7 +205,8 @@ var (
 	NotifyList = declare(&reads, Act{Name: "notify.list", Need: api.MayRead, Roles: keepers,
 		Short:   "Who gets which notices, and whether they were delivered",
 		Without: map[Surface]string{Screen: "notices reach people elsewhere; use the command"}})
-	NotifyTest = declare(&reads, Act{Name: "notify.test", Effect: Local, Need: api.MaySession, Roles: keepers,
+	NotifyTest = declare(&reads, Act{Name: "notify.test", Least: AConfig, Effect: Local, Need: api.MaySession,
+		Roles: keepers,
 		Event: "notify.tested", Args: args("NAME"), Short: "Send a test notice now",
 		Without: map[Surface]string{Screen: "tries the config of a host; use the command"}})
 	NotifySilence = declare(&reads, Act{Name: "notify.silence", Effect: Local, Need: api.MaySession, Roles: keepers,
@@ -219,7 +220,8 @@ var (
 	Doctor = declare(&reads, Act{Name: "doctor", Aliases: []string{"health"}, Roles: keepers,
 		Short: "Check each step from here to the service",
 		Place: "session", Key: Key{Press: "D", Hint: "doctor", Help: "check name, TLS, login, clock, store and feed"}})
-	Check = declare(&reads, Act{Name: "check", Roles: keepers, Args: []Arg{{Name: "PART", Optional: true, Many: true}},
+	Check = declare(&reads, Act{Name: "check", Least: AContext, Roles: keepers,
+		Args:    []Arg{{Name: "PART", Optional: true, Many: true}},
 		Short:   "One line for monitors: what is wrong, since when, and what to do (Nagios exit codes)",
 		Without: map[Surface]string{Screen: "the page for the person on call shows the same verdict"}})
 	Who = declare(&reads, Act{Name: "who", Need: api.MayAudit, Args: args("PERSON"), Event: "audit.read",
@@ -231,18 +233,18 @@ var (
 		Without: map[Surface]string{Screen: "the evidence is a file; use the command"}})
 	CapsuleShow = declare(&reads, Act{Name: "capsule.show", Args: []Arg{{Name: "FILE", File: true}},
 		Short: "Show a capsule that another person wrote", Without: onlyCommand("reads a file of this host")})
-	Backup = declare(&reads, Act{Name: "backup", Effect: TakeOut, Need: api.MayAuditOut, Event: "backup",
+	Backup = declare(&reads, Act{Name: "backup", Least: AConfig, Effect: TakeOut, Need: api.MayAuditOut, Event: "backup",
 		Args:    []Arg{{Name: "FILE", File: true}},
 		Short:   "Save stores, keys, checkpoints and jobs to a sealed and verified file, while everything runs",
 		Without: onlyCommand(ofHost)})
-	Restore = declare(&reads, Act{Name: "restore", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
+	Restore = declare(&reads, Act{Name: "restore", Least: AConfig, Effect: Local, Ask: Typed, Need: api.MayAuditOut,
 		Event: "audit.restored", Args: []Arg{{Name: "FILE", File: true}},
 		Short: "Replace the store with a snapshot of opdeck backup; --check only verifies it",
 		Words: Question{Title: "Restore", Verb: "Restore", Ask: "Replace the store with this snapshot?",
 			Risk: "What was recorded since then is missing afterwards. The replaced files are kept.", Done: "Restored.",
 			Declined: "Not restored."},
 		Without: onlyCommand(ofHost)})
-	Migrate = declare(&reads, Act{Name: "migrate", Effect: Local, Ask: YesNo, Need: api.MayAuditOut,
+	Migrate = declare(&reads, Act{Name: "migrate", Least: AConfig, Effect: Local, Ask: YesNo, Need: api.MayAuditOut,
 		Short: "Update the store of an older version of opdeck, after a snapshot",
 		Words: Question{Title: "Migrate", Verb: "Migrate", Ask: "Update the tables of the store?",
 			Risk: "An older version of opdeck cannot use the store afterwards.", Done: "Updated.", Declined: "Not updated."},
@@ -255,7 +257,7 @@ var (
 		Without: onlyCommand(ofHost)})
 	ConfigPath = declare(&reads, Act{Name: "config.path",
 		Short: "Show where opdeck looks for the config file and the state folder", Without: onlyCommand(ofHost)})
-	Serve = declare(&reads, Act{Name: "serve",
+	Serve = declare(&reads, Act{Name: "serve", Least: AConfig,
 		Short:   "Serve the console over SSH, receive webhooks, keep the session alive, publish metrics",
 		Without: onlyCommand(serves)})
 	Sandbox = declare(&reads, Act{Name: "sandbox", Short: "Run the built-in service as a separate server",

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"opdeck/api/reach"
 	"opdeck/api/secret"
 	"opdeck/api/session"
+	"opdeck/internal/act"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
@@ -46,17 +46,22 @@ import (
 type Options struct {
 	ConfigFlag string
 	StateFlag  string
+	System     config.System
 	Context    string // "": the config's default
-	ReadOnly   bool
-	LogFile    string
-	ServeLog   io.Writer // gets the log that [serve] describes; nil: nothing
-	Verbose    bool
-	Getenv     func(string) string // nil: os.Getenv
-	Version    string
-	Now        func() time.Time // nil: time.Now
-	Living     bool             // the built-in service changes on its own; see sandbox.Options
-	Odd        bool             // the built-in service's new data have odd values too; see sandbox.Options
-	Upgrading  func()           // see store.Options
+	Least      act.Least
+	// Chosen is called with the context before anything is opened; byName is false if the built-in service stands in
+	// for a missing config. It may be nil.
+	Chosen    func(x config.Context, byName bool)
+	ReadOnly  bool
+	LogFile   string
+	ServeLog  io.Writer // gets the log that [serve] describes; nil: nothing
+	Verbose   bool
+	Getenv    func(string) string // nil: os.Getenv
+	Version   string
+	Now       func() time.Time // nil: time.Now
+	Living    bool             // the built-in service changes on its own; see sandbox.Options
+	Odd       bool             // the built-in service's new data have odd values too; see sandbox.Options
+	Upgrading func()           // see store.Options
 	// NewAuditKey makes an audit key where the one of a trail that has begun is missing.
 	NewAuditKey bool
 	Notice      func(string) // receives warnings about the store; see store.Options
@@ -122,22 +127,17 @@ type App struct {
 func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	ownClock := opt.Now != nil
 	opt = opt.filled()
-	path, named := config.Path(opt.ConfigFlag, opt.Getenv)
-	cfg, err := config.Load(path, named)
+	c, err := choose(opt)
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Config: cfg, State: config.StateDir(opt.StateFlag, opt.Getenv), Version: opt.Version, Now: opt.Now,
-		ownClock: ownClock, getenv: opt.Getenv}
+	a := &App{Config: c.config.In(c.context), Context: c.context, ReadOnly: opt.ReadOnly || c.context.ReadOnly,
+		State: c.state, Version: opt.Version, Now: opt.Now, ownClock: ownClock, getenv: opt.Getenv}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.Context, err = pick(cfg, opt.Context); err != nil {
-		return nil, err
-	}
-	a.Config, a.ReadOnly = cfg.In(a.Context), opt.ReadOnly || a.Context.ReadOnly
 	if err := checkEnvironment(a.Context, opt.Getenv); err != nil {
 		return nil, err
 	}
@@ -161,34 +161,6 @@ func (o Options) filled() Options {
 		o.Version = "dev"
 	}
 	return o
-}
-
-// pick returns the context: by name, the default, the only one, or the built-in service if there is none.
-func pick(cfg config.Config, name string) (config.Context, error) {
-	if name == "" {
-		name = cfg.DefaultContext
-	}
-	names := slices.Sorted(maps.Keys(cfg.Contexts))
-	if name == "" && len(names) == 1 {
-		name = names[0]
-	}
-	if c, ok := cfg.Contexts[name]; ok {
-		c.Proxy = cfg.Service.Proxy
-		if c.Sandbox {
-			built := config.SandboxContext()
-			c.BaseURL, c.Login = built.BaseURL, built.Login
-		}
-		return c, nil
-	}
-	switch {
-	case name == "sandbox" || name == "" && len(names) == 0:
-		return config.SandboxContext(), nil
-	case name == "":
-		return config.Context{}, &api.Error{Kind: api.BadConfig,
-			Public: "The config has several contexts and no default_context.",
-			Remedy: api.Remedy{Kind: api.ChooseContext, Names: names}}
-	}
-	return config.Context{}, errNoContext(name, append(names, "sandbox"))
 }
 
 func (a *App) openLog(_ context.Context, opt Options) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -66,6 +67,7 @@ type doctor struct {
 // Doctor checks every step between this program and its service, in order of dependency, and passes each finding to
 // report at once. It returns whether everything is fine. shared is an App that is already open; nil opens one.
 func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report func(Finding)) bool {
+	opt.Chosen = nil // the report names it
 	d := &doctor{opt: opt.filled(), report: report}
 	last := []string{"session", "two-factor", "budget", "lend", "audit", "feed"}
 	if depth == Deep {
@@ -129,26 +131,23 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 		d.add("config", Healthy, "valid, context "+shared.Context.Name, "")
 		return shared.Context, true
 	}
-	path, named := config.Path(d.opt.ConfigFlag, d.opt.Getenv)
-	cfg, err := config.Load(path, named)
-	if err != nil {
-		d.unopened("config", err)
-		return config.Context{}, false
-	}
-	c, err := pick(cfg, d.opt.Context)
+	opt := d.opt
+	c, err := choose(opt)
 	if err == nil {
-		err = checkEnvironment(c, d.opt.Getenv)
+		err = checkEnvironment(c.context, d.opt.Getenv)
 	}
 	if err != nil {
 		d.unopened("config", err)
-		return c, false
+		return c.context, false
 	}
-	if cfg.Path == "" {
-		d.add("config", Healthy, "no file at "+path+"; the built-in service is used", "opdeck config init creates one.")
-		return c, true
+	if c.config.Path == "" {
+		looked := config.Find(opt.ConfigFlag, opt.StateFlag, opt.Getenv, opt.System).Looked
+		d.add("config", Healthy, "no file at "+strings.Join(looked, " or ")+"; the built-in service is used",
+			"opdeck config init creates one.")
+		return c.context, true
 	}
-	d.add("config", Healthy, fmt.Sprintf("%s, context %s (%s)", cfg.Path, c.Name, c.Kind), "")
-	return c, true
+	d.add("config", Healthy, fmt.Sprintf("%s, context %s (%s)", c.config.Path, c.context.Name, c.context.Kind), "")
+	return c.context, true
 }
 
 // password checks that the password is available. It does not run a command, which may ask a person.

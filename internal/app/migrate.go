@@ -113,22 +113,12 @@ func Migrate(ctx context.Context, opt Options) (done Migration, err error) {
 // gets the context of the config; nil: it was checked.
 func alone(ctx context.Context, opt Options, op string, person func(config.Context) context.Context) (context.Context,
 	config.Config, string, error) {
-	path, named := config.Path(opt.ConfigFlag, opt.Getenv)
-	cfg, err := config.Load(path, named)
-	if err != nil {
-		return ctx, cfg, "", err
+	c, err := choose(opt)
+	if err == nil && person != nil {
+		ctx = person(c.context)
+		err = api.Need(ctx, op, api.MayAuditOut)
 	}
-	if person != nil {
-		x, err := pick(cfg, opt.Context)
-		if err != nil {
-			return ctx, cfg, "", err
-		}
-		ctx = person(x)
-		if err := api.Need(ctx, op, api.MayAuditOut); err != nil {
-			return ctx, cfg, "", err
-		}
-	}
-	return ctx, cfg, config.StateDir(opt.StateFlag, opt.Getenv), nil
+	return ctx, c.config, c.state, err
 }
 
 // snapshotBefore saves both files of a SQLite store before a migration, sealed with the key of the store, and returns

@@ -255,15 +255,34 @@ func TestPassword(t *testing.T) {
 }
 
 func TestPaths(t *testing.T) {
-	env := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
-	if p, named := Path("", env(map[string]string{"HOME": "/h"})); p != "/h/.config/opdeck/config.toml" || named {
-		t.Error(p, named)
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, f := range []string{"etc/config.toml", "with/.config/opdeck/config.toml", "var/x"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at(f)), 0o700), os.WriteFile(at(f), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if p, named := Path("", env(map[string]string{"HOME": "/h", "OPDECK_CONFIG": "c"})); p != "c" || !named {
-		t.Error(p, named)
-	}
-	if p := StateDir("", env(map[string]string{"HOME": "/h", "XDG_STATE_HOME": "/s"})); p != "/s/opdeck" {
-		t.Error(p)
+	host := System{Config: at("etc/config.toml"), State: at("var")}
+	for name, c := range map[string]struct {
+		config, state string
+		env           map[string]string
+		system        System
+		want          Found
+	}{
+		"none":            {env: map[string]string{"HOME": at("h")}, want: Found{Path: at("h/.config/opdeck/config.toml"), State: at("h/.local/state/opdeck")}},
+		"of the user":     {env: map[string]string{"HOME": at("with")}, system: host, want: Found{Path: at("with/.config/opdeck/config.toml"), State: at("with/.local/state/opdeck")}},
+		"of the system":   {env: map[string]string{"HOME": at("h")}, system: host, want: Found{Path: host.Config, State: host.State}},
+		"own state":       {state: "s", env: map[string]string{"HOME": at("h")}, system: host, want: Found{Path: host.Config, State: "s"}},
+		"state by name":   {env: map[string]string{"HOME": at("h"), "OPDECK_STATE": "s"}, system: host, want: Found{Path: host.Config, State: "s"}},
+		"not packaged":    {env: map[string]string{"HOME": at("h"), "XDG_STATE_HOME": "/s"}, system: System{Config: host.Config, State: at("none")}, want: Found{Path: host.Config, State: "/s/opdeck"}},
+		"environment":     {env: map[string]string{"HOME": at("with"), "OPDECK_CONFIG": "c"}, system: host, want: Found{Path: "c", Named: true, State: at("with/.local/state/opdeck")}},
+		"flag":            {config: "f", env: map[string]string{"HOME": at("with"), "OPDECK_CONFIG": "c"}, system: host, want: Found{Path: "f", Named: true, State: at("with/.local/state/opdeck")}},
+		"the system's by": {config: host.Config, env: map[string]string{"HOME": at("with")}, system: host, want: Found{Path: host.Config, Named: true, State: host.State}},
+	} {
+		got := Find(c.config, c.state, func(k string) string { return c.env[k] }, c.system)
+		if got.Path != c.want.Path || got.Named != c.want.Named || got.State != c.want.State {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 	if c, err := Load(filepath.Join(t.TempDir(), "none"), false); err != nil || c.Store.URL != "sqlite" {
 		t.Error(c, err)

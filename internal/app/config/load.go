@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -54,29 +55,49 @@ func (m Mistakes) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Path finds the config file: flag, else $OPDECK_CONFIG, else $XDG_CONFIG_HOME/opdeck/config.toml (default
-// ~/.config). named is true if the user named the file, so that its absence is an error.
-func Path(flag string, env func(string) string) (path string, named bool) {
-	if flag != "" {
-		return flag, true
-	}
-	if p := env("OPDECK_CONFIG"); p != "" {
-		return p, true
-	}
-	return filepath.Join(xdg(env, "XDG_CONFIG_HOME", ".config"), "opdeck", "config.toml"), false
+// System are the places that the packages use. The zero value has none.
+type System struct{ Config, State string }
+
+// Found is where the config file and the state folder are.
+type Found struct {
+	Path   string   // the file; if there is none, Own
+	Own    string   // the user's: where opdeck config init creates one
+	Named  bool     // a flag or the environment names it, so that its absence is an error
+	Looked []string // the files that were searched for, in order
+	State  string
 }
 
-// StateDir finds the state folder: flag, else $OPDECK_STATE, else
-// $XDG_STATE_HOME/opdeck (default ~/.local/state).
-func StateDir(flag string, env func(string) string) string {
-	if flag != "" {
-		return flag
+// Find finds the config file: flag, else $OPDECK_CONFIG, else $XDG_CONFIG_HOME/opdeck/config.toml (default
+// ~/.config), else the system's. The state folder is the flag's, else $OPDECK_STATE, else the system's if it exists and
+// the config is the system's, else $XDG_STATE_HOME/opdeck (default ~/.local/state).
+func Find(configFlag, stateFlag string, env func(string) string, system System) Found {
+	own := filepath.Join(xdg(env, "XDG_CONFIG_HOME", ".config"), "opdeck", "config.toml")
+	out := Found{Path: own, Own: own, Looked: []string{own}}
+	if system.Config != "" {
+		out.Looked = append(out.Looked, system.Config)
 	}
-	if p := env("OPDECK_STATE"); p != "" {
-		return p
+	if named := cmp.Or(configFlag, env("OPDECK_CONFIG")); named != "" {
+		out.Path, out.Own, out.Named = named, named, true
+	} else if !there(own) && there(system.Config) {
+		out.Path = system.Config
 	}
-	return filepath.Join(xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")), "opdeck")
+	out.State = cmp.Or(stateFlag, env("OPDECK_STATE"))
+	if out.State == "" && out.Path == system.Config && there(system.State) {
+		out.State = system.State
+	}
+	if out.State == "" {
+		out.State = filepath.Join(xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")), "opdeck")
+	}
+	return out
 }
+
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Load reads and checks the file that was found, see [Load].
+func (f Found) Load() (Config, error) { return Load(f.Path, f.Named) }
 
 func xdg(env func(string) string, name, under string) string {
 	if p := env(name); filepath.IsAbs(p) {

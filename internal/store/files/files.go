@@ -13,10 +13,22 @@ import (
 )
 
 // UnsafePathError is why opdeck does not trust a folder or a file with its state.
-type UnsafePathError struct{ Path, Reason string }
+type UnsafePathError struct {
+	Path, Reason string
+	Owner        string // as sudo -u takes it, if it belongs to another user, who may use it; else ""
+}
 
 // Error is a sentence with the fix.
 func (e *UnsafePathError) Error() string { return "store: " + e.Path + " " + e.Reason }
+
+// Foreign is an *UnsafePathError if dir exists and belongs to another user.
+func Foreign(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return nil
+	}
+	return Ours(dir, info)
+}
 
 // OwnFolder creates dir with mode 0700 if missing. An existing one must be a real folder that belongs to us and is
 // writable by no one else: someone who can replace files in it can replace the session.
@@ -33,16 +45,16 @@ func OwnFolder(dir string) error {
 	}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		return &UnsafePathError{dir, "is a symbolic link: name the real folder"}
+		return &UnsafePathError{Path: dir, Reason: "is a symbolic link: name the real folder"}
 	case !info.IsDir():
-		return &UnsafePathError{dir, "is not a folder"}
+		return &UnsafePathError{Path: dir, Reason: "is not a folder"}
 	}
 	if err := Ours(dir, info); err != nil {
 		return err
 	}
 	if writableByOthers(info) {
-		return &UnsafePathError{dir,
-			fmt.Sprintf("can be written by others (mode %04o): run chmod 700 on it", info.Mode().Perm())}
+		return &UnsafePathError{Path: dir,
+			Reason: fmt.Sprintf("can be written by others (mode %04o): run chmod 700 on it", info.Mode().Perm())}
 	}
 	return nil
 }
@@ -62,12 +74,13 @@ func OwnFile(file string) error {
 	}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		return &UnsafePathError{file, "is a symbolic link: name the real file"}
+		return &UnsafePathError{Path: file, Reason: "is a symbolic link: name the real file"}
 	case !info.Mode().IsRegular():
-		return &UnsafePathError{file, "is not a plain file"}
+		return &UnsafePathError{Path: file, Reason: "is not a plain file"}
 	}
-	if err := Ours(file, info); err != nil {
-		return err
+	var other *UnsafePathError
+	if errors.As(Ours(file, info), &other) {
+		return &UnsafePathError{Path: file, Reason: other.Reason + ", but its folder is yours: give it to you with chown"}
 	}
 	if ReadableByOthers(info) {
 		return os.Chmod(file, 0o600)

@@ -6,21 +6,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
+
+	"opdeck/internal/system/localuser"
 )
 
-// Ours returns an error if the file belongs to another user.
+// Ours returns an error, which names the owner, if the file belongs to another user.
 func Ours(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
+	me := os.Geteuid()
+	if !ok || int(st.Uid) == me {
 		return nil
 	}
-	if me := os.Geteuid(); int(st.Uid) != me {
-		return &UnsafePathError{path,
-			fmt.Sprintf("belongs to user %d, but opdeck runs as user %d: choose another with --state, or give it to this user",
-				st.Uid, me)}
-	}
-	return nil
+	owner := localuser.NameOf(strconv.FormatUint(uint64(st.Uid), 10))
+	return &UnsafePathError{Path: path, Owner: owner, Reason: fmt.Sprintf("belongs to user %s, and you are user %s",
+		strings.TrimPrefix(owner, "#"), strings.TrimPrefix(localuser.NameOf(strconv.Itoa(me)), "#"))}
 }
 
 func writableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }

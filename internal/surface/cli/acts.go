@@ -132,7 +132,7 @@ func (r *root) begin(cmd *cobra.Command, args []string) error {
 		row.Effect, row.Ask = act.Read, act.Nothing
 	}
 	row.Need = row.Needs(args, cmd.Flags().Changed)
-	r.row, r.args = &row, args
+	r.row, r.args, r.least = &row, args, row.Least
 	if cmd.ValidateFlagGroups() != nil {
 		var given []string
 		cmd.Flags().Visit(func(f *pflag.Flag) {

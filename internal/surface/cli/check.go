@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/verdict"
 )
@@ -37,20 +39,46 @@ func checkCommand(r *root) *cobra.Command {
 			if err != nil {
 				v = app.Unopened(err, time.Now())
 			}
-			if code, line = checkLine(v, parts); err != nil && len(v.Findings) == 0 {
-				code, line = nagiosUnknown, asError(err).Public
+			code, line = checkLine(v, parts)
+			if unknown := unopened(r, err); unknown != "" {
+				code, line = nagiosUnknown, unknown
 			}
 		}
-		if _, err := fmt.Fprintf(r.env.Out, "OPDECK %s - %s\n", nagiosWords[code], oneLine(line)); err != nil {
-			return err
-		}
-		if code == nagiosOK {
-			return nil
-		}
-		return exitError(code)
+		return plugin(r, "OPDECK", code, line)
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "check every part")
 	return cmd
+}
+
+// plugin answers as a plugin of a monitor: one line that begins with the context, and its exit code.
+func plugin(r *root, name string, code int, line string) error {
+	if r.chosen != "" {
+		line = r.chosen + ": " + line
+	}
+	if _, err := fmt.Fprintf(r.env.Out, "%s %s - %s\n", name, nagiosWords[code], oneLine(line)); err != nil {
+		return err
+	}
+	if code == nagiosOK {
+		return nil
+	}
+	return exitError(code)
+}
+
+// unopened is what is unknown, since the context could not be opened: a mistake in the config, and a user who may not
+// use the state, say nothing about the service. "" where a finding about the service says why.
+func unopened(r *root, err error) string {
+	if err == nil {
+		return ""
+	}
+	f, found := app.Unopened(err, time.Now()).First()
+	switch {
+	case !found || errors.Is(err, app.ErrUnconfigured):
+		e := asError(r.asOwner(err))
+		return strings.TrimSpace(e.Public + " " + remedy.Command(e))
+	case f.Part == verdict.PartConfig:
+		return f.Line()
+	}
+	return ""
 }
 
 func partNames() []string {

@@ -21,10 +21,13 @@ var configCommands = commands{
 	act.ConfigPath: configPathCommand,
 }
 
-// loadConfig reads the file that the flags and the environment name.
-func (r *root) loadConfig() (config.Config, error) {
-	return config.Load(config.Path(r.config, r.env.Getenv))
+// found is where the config and the state are.
+func (r *root) found() config.Found {
+	return config.Find(r.config, r.state, r.env.Getenv, r.env.System)
 }
+
+// loadConfig reads the config file.
+func (r *root) loadConfig() (config.Config, error) { return r.found().Load() }
 
 // pathJSON holds the paths of the config file and the state folder.
 type pathJSON struct {
@@ -35,12 +38,12 @@ type pathJSON struct {
 
 func configPathCommand(r *root) *cobra.Command {
 	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[pathJSON]) error {
-		path, _ := config.Path(r.config, r.env.Getenv)
-		_, err := os.Stat(path)
+		at := r.found()
+		_, err := os.Stat(at.Path)
 		if err != nil && r.output == "table" {
 			r.say("No such file yet. opdeck config init creates one.")
 		}
-		return out.data(pathJSON{path, err == nil, config.StateDir(r.state, r.env.Getenv)}, path)
+		return out.data(pathJSON{at.Path, err == nil, at.State}, at.Path)
 	})
 }
 

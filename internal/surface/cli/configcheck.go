@@ -35,11 +35,12 @@ func configCheckCommand(r *root) *cobra.Command {
 		"passwords, lines of authorized_keys, contexts that are one account, and addresses, which it opens\n" +
 		"for a moment. An address that a running opdeck uses is not a mistake. Nothing is sent."},
 		func(_ context.Context, args []string, out one[checkedJSON]) error {
-			path, named := config.Path(r.config, r.env.Getenv)
+			at := r.found()
 			if len(args) == 1 {
-				path, named = args[0], true
+				at.Path, at.Named = args[0], true
 			}
-			cfg, err := config.Load(path, named)
+			path := at.Path
+			cfg, err := at.Load()
 			var bad config.Mistakes
 			if !errors.As(err, &bad) && err != nil {
 				return err
@@ -54,8 +55,9 @@ func configCheckCommand(r *root) *cobra.Command {
 			verdict := "%s is valid."
 			if cfg.Path == "" {
 				verdict = "No file at %s. The defaults apply."
+				path = strings.Join(at.Looked, " or ")
 			}
-			return out.report(checkedJSON{cfg.Path != "", path, []string{}}, verdict, path)
+			return out.report(checkedJSON{cfg.Path != "", at.Path, []string{}}, verdict, path)
 		})
 }
 

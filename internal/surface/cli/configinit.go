@@ -55,7 +55,7 @@ func configInitCommand(r *root) *cobra.Command {
 }
 
 func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) error {
-	path, _ := config.Path(r.config, r.env.Getenv)
+	path := r.found().Own
 	if _, err := os.Lstat(path); err == nil && !d.force {
 		return &api.Error{Kind: api.Usage, Public: path + " already exists; nothing was changed.",
 			Hint: "Use --force to replace it, or --config to name another file."}

@@ -50,6 +50,8 @@ type doctorJSON struct {
 func runDoctor(r *root, ctx context.Context, opt app.Options, depth app.Depth, out one[doctorJSON]) error {
 	if r.env.App != nil {
 		ctx = api.WithActor(ctx, r.env.Actor)
+	} else if err := app.Owned(opt); err != nil {
+		return err
 	}
 	var found doctorJSON
 	found.OK = app.Doctor(ctx, opt, r.env.App, depth, func(f app.Finding) {

@@ -33,6 +33,10 @@ func restoreCommand(r *root) *cobra.Command {
 		if r.env.App != nil {
 			return usage("restore is not a command of a server")
 		}
+		conf, err := app.BackupConfig(r.appOptions())
+		if err != nil {
+			return err
+		}
 		if !check && strings.TrimSpace(r.reason) == "" {
 			return usage("--reason is required: write why a backup is restored")
 		}
@@ -42,7 +46,7 @@ func restoreCommand(r *root) *cobra.Command {
 		if err := r.askable(); err != nil {
 			return err
 		}
-		return restore(r, cmd.Context(), args[0], keys, check, out)
+		return restore(r, cmd.Context(), args[0], conf, keys, check, out)
 	}
 	f := cmd.Flags()
 	f.StringVar(&keys.passphraseFile, "passphrase-file", "", "file of mode 0600 with the passphrase")
@@ -55,7 +59,6 @@ func restoreCommand(r *root) *cobra.Command {
 // local is the context of the person at this terminal, for a command that does not open an App.
 func local(r *root, ctx context.Context) func(config.Context) context.Context {
 	return func(x config.Context) context.Context {
-		r.real = x.Kind == config.Production
 		who := r.env.Actor
 		if who.Name == "" {
 			who = app.LocalActor(x, "command")
@@ -64,12 +67,8 @@ func local(r *root, ctx context.Context) func(config.Context) context.Context {
 	}
 }
 
-func restore(r *root, ctx context.Context, file string, keys backupKeys, check bool,
+func restore(r *root, ctx context.Context, file string, conf config.Backup, keys backupKeys, check bool,
 	out one[*app.Restoring]) (err error) {
-	conf, err := app.BackupConfig(r.appOptions())
-	if err != nil {
-		return err
-	}
 	key, err := opening(r, ctx, conf, keys)
 	if err != nil {
 		return err

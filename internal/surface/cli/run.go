@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,8 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
+	"opdeck/internal/format/shellwords"
+	"opdeck/internal/store/files"
 )
 
 // Env is the environment of one run, so that tests and SSH exec can replace it.
@@ -30,9 +33,10 @@ type Env struct {
 	Out    io.Writer
 	Err    io.Writer
 	Getenv func(string) string
-	InTTY  bool // questions are possible
-	OutTTY bool // a person reads it: tables may have colours
-	ErrTTY bool // a person reads the messages
+	System config.System // zero: only the user's own config and state
+	InTTY  bool          // questions are possible
+	OutTTY bool          // a person reads it: tables may have colours
+	ErrTTY bool          // a person reads the messages
 	// OutWidth is the width of the terminal of Out at the start, in cells; 0: not a terminal.
 	OutWidth int
 	// Secret reads a line without echo; nil without a terminal.
@@ -81,8 +85,30 @@ func Run(ctx context.Context, env Env) int {
 	if ctx.Err() != nil && api.KindOf(err) != api.UnknownOutcome && !errors.As(err, &code) {
 		err = &api.Error{Kind: api.Interrupted, Public: "Stopped.", Err: err}
 	}
+	err = r.asOwner(err)
 	r.printError(err)
 	return exitOf(err)
+}
+
+// asOwner replaces the error of a state that belongs to another user by one with the command to run as that user.
+func (r *root) asOwner(err error) error {
+	var foreign *files.UnsafePathError
+	if !errors.As(err, &foreign) || foreign.Owner == "" {
+		return err
+	}
+	words := []string{"sudo", "-u", foreign.Owner, "opdeck"}
+	if at := r.found(); r.config == "" && at.Path != r.env.System.Config {
+		words = append(words, "--config", at.Path)
+	}
+	if state := r.env.Getenv("OPDECK_STATE"); r.state == "" && state != "" {
+		words = append(words, "--state", state)
+	}
+	words = append(words, r.env.Args...)
+	for i, w := range words {
+		words[i] = shellwords.Quote(w)
+	}
+	return &api.Error{Kind: api.Usage, Public: foreign.Path + " " + foreign.Reason + ".",
+		Hint: "Run it as its owner: " + strings.Join(words, " "), Err: err}
 }
 
 // exitError is an exit code without a message (session status --check).
@@ -179,6 +205,8 @@ type root struct {
 	row      *act.Act // of the running command
 	args     []string // its arguments
 	real     bool     // the context is a production one
+	chosen   string   // the context; "": none yet
+	least    act.Least
 
 	zone *time.Location // of times that a person reads at a terminal; nil: the output is no terminal
 
@@ -204,7 +232,8 @@ func (r *root) command() *cobra.Command {
 	}
 	r.printed, r.dry = map[*cobra.Command][]printed{}, one[dryJSON]{r: r}
 	f := cmd.PersistentFlags()
-	f.StringVar(&r.config, "config", "", "config file (default $OPDECK_CONFIG, else ~/.config/opdeck/config.toml)")
+	f.StringVar(&r.config, "config", "",
+		"config file (default $OPDECK_CONFIG, ~/.config/opdeck/config.toml, /etc/opdeck/config.toml)")
 	f.StringVar(&r.state, "state", "", "state folder (default $OPDECK_STATE, else ~/.local/state/opdeck)")
 	f.StringVarP(&r.context, "context", "c", "", "context of the config file; sandbox is the built-in service")
 	f.StringVarP(&r.output, "output", "o", "table", "table, json, jsonl or csv (jsonl and csv for lists)")
@@ -296,11 +325,37 @@ func usage(format string, args ...any) error {
 }
 
 func (r *root) appOptions() app.Options {
-	return app.Options{ConfigFlag: r.config, StateFlag: r.state, Context: r.context, ReadOnly: r.readOnly,
+	return app.Options{ConfigFlag: r.config, StateFlag: r.state, System: r.env.System, Context: r.context,
+		Least: r.least, Chosen: r.choose, ReadOnly: r.readOnly,
 		LogFile: r.logFile, ServeLog: r.serveLog, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version,
 		Living:    !r.still,
 		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits,
 		NewAuditKey: r.newKey}
+}
+
+// saysContext are the commands that name their context first, besides opdeck serve and the lines of monitors.
+var saysContext = []string{"backup", "restore", "migrate", "audit verify"}
+
+// choose notes the context. Some commands say it first, and those that need no config say when the built-in service
+// stands in for a missing one.
+func (r *root) choose(x config.Context, byName bool) {
+	first := r.chosen == ""
+	r.chosen, r.real = x.Name, x.Kind == config.Production
+	if !first || r.output != "table" {
+		return
+	}
+	service := x.BaseURL
+	if x.Sandbox {
+		service = "the built-in service"
+	}
+	switch {
+	case r.serveLog != nil:
+		fmt.Fprintf(r.env.Out, "context   %s: %s, state in %s\n", x.Name, service, r.found().State)
+	case slices.Contains(saysContext, r.row.Path()):
+		r.say("Context %s: %s, state in %s", x.Name, service, r.found().State)
+	case !byName && act.Find(r.row.Name) != nil:
+		r.say("No config: this is the built-in service with sample data. opdeck config init connects a real one.")
+	}
 }
 
 // upgrading explains a delay to people, not to programs.
@@ -356,7 +411,7 @@ func (r *root) with(ctx context.Context, via string, fn func(ctx context.Context
 	if who.Name == "" {
 		who = a.LocalActor(via)
 	}
-	r.real, r.zone = a.Context.Kind == config.Production, r.zoneOf(a)
+	r.chosen, r.real, r.zone = a.Context.Name, a.Context.Kind == config.Production, r.zoneOf(a)
 	ctx = api.WithTrail(api.WithActor(ctx, who), a.Audit)
 	if err := r.refused(ctx, a); err != nil {
 		return err

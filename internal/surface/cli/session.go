@@ -72,6 +72,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		case check && watch:
 			return usage("--check and --watch cannot be combined")
 		case check:
+			r.least = act.AContext
 			timed := cmd.Flags().Changed("warn") || cmd.Flags().Changed("crit")
 			return checkSession(r, cmd.Context(), timed, warn, crit)
 		}
@@ -156,22 +157,13 @@ func checkSession(r *root, ctx context.Context, timed bool, warn, crit time.Dura
 			return err
 		})
 		if err != nil {
-			code, what = nagiosUnknown, asError(err).Public
-			if f, found := app.Unopened(err, time.Now()).First(); found {
-				what = f.Line()
-				if f.Part != verdict.PartConfig { // a mistake in the config says nothing about the session
-					code = nagiosCritical
-				}
+			if what = unopened(r, err); what == "" {
+				f, _ := app.Unopened(err, time.Now()).First()
+				code, what = nagiosCritical, f.Line()
 			}
 		}
 	}
-	if _, err := fmt.Fprintf(r.env.Out, "SESSION %s - %s\n", nagiosWords[code], oneLine(what)); err != nil {
-		return err
-	}
-	if code == nagiosOK {
-		return nil
-	}
-	return exitError(code)
+	return plugin(r, "SESSION", code, what)
 }
 
 // checkResult is the result of --check for a session, with performance data: what the verdict finds of it and, if

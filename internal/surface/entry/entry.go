@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"opdeck/internal/app"
+	"opdeck/internal/app/config"
 	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/console"
 	"opdeck/internal/system/harden"
@@ -45,7 +46,8 @@ func collectLater(gogc string) {
 // Run is the program; tests call it with their own streams.
 func Run(ctx context.Context, build cli.Build, args []string, in io.Reader, out, errs io.Writer) int {
 	env := cli.Env{Args: args, In: in, Out: out, Err: errs, Getenv: os.Getenv,
-		InTTY: isTerminal(in), OutTTY: isTerminal(out), ErrTTY: isTerminal(errs), OutWidth: width(out),
+		System: config.System{Config: "/etc/opdeck/config.toml", State: "/var/lib/opdeck"},
+		InTTY:  isTerminal(in), OutTTY: isTerminal(out), ErrTTY: isTerminal(errs), OutWidth: width(out),
 		Secret: hidden(ctx, in, errs), Build: build}
 	if env.InTTY && env.OutTTY {
 		env.Console = func(ctx context.Context, a *app.App, opt cli.ConsoleOptions) error {

@@ -57,6 +57,14 @@ func Known(uid string) bool {
 	return known
 }
 
+// NameOf is the name for a user id, or "#54321" if there is none, as sudo -u takes both.
+func NameOf(uid string) string {
+	if name, known := nameOf(uid); known {
+		return name
+	}
+	return "#" + uid
+}
+
 // passwdName finds the name of a user id in a passwd file.
 func passwdName(passwd []byte, uid string) (name string, ok bool) {
 	want, err := strconv.ParseUint(uid, 10, 32)
