@@ -34,7 +34,7 @@ const (
 	Page        Class = "page"         // a web page instead of JSON
 	Garbage     Class = "garbage"      // neither JSON nor a web page
 	TooLong     Class = "too_long"     // longer than an answer to a login can be
-	Unreadable  Class = "unreadable"   // JSON without the members that opdeck needs
+	Unreadable  Class = "unreadable"   // a good status, and an answer in which opdeck finds no tokens
 	Throttled   Class = "throttled"    // 429
 	NoRoute     Class = "no_route"     // 404 or 405 where the login belongs
 	Locked      Class = "locked"       // the account is locked
@@ -51,11 +51,21 @@ const (
 type Fault struct {
 	Class  Class         `json:"class"`
 	Status int           `json:"status,omitempty"` // HTTP status; 0 without an answer
-	Said   string        `json:"said,omitempty"`   // the service's own words, one safe line
+	Said   string        `json:"said,omitempty"`   // the service's own words, or for Instead ours; one safe line
 	After  time.Duration `json:"after,omitempty"`  // its Retry-After; 0: none
 	Until  time.Time     `json:"until,omitzero"`   // TLSExpired: since when; TLSEarly: until when, by the certificate
 	Names  string        `json:"names,omitempty"`  // TLSName: the first names in the certificate, with commas
 	Target string        `json:"target,omitempty"` // Moved: where to; ProxyFault: the proxy's host
+	Key    string        `json:"key,omitempty"`    // Unreadable: the key under [service] that mends it; "": none
+}
+
+// Instead reports whether Said is our text about what came in place of an answer.
+func (f Fault) Instead() bool {
+	switch f.Class {
+	case Page, Garbage, Unreadable, TooLong, Cut:
+		return true
+	}
+	return false
 }
 
 // Answered reports whether the service itself answered.

@@ -17,7 +17,7 @@ var words = map[Class]string{
 	Gateway: "a gateway got no answer from the service", Maintenance: "maintenance or overload",
 	Failed: "the service failed", Gone: "this version of the interface is gone", Moved: "a redirection",
 	Page: "a web page instead of an answer", Garbage: "not JSON", TooLong: "longer than an answer to a login",
-	Unreadable: "JSON without tokens", Throttled: "too many requests", NoRoute: "no such address",
+	Unreadable: "no tokens that can be read", Throttled: "too many requests", NoRoute: "no such address",
 	Locked: "the account is locked", Disabled: "the account or its login is disabled",
 	TwoFactor: "a two-factor code is required", Password: "login or password refused",
 	Unclear: "password or two-factor code refused", Refused: "refused", NoPassword: "the password is not available",
@@ -42,7 +42,10 @@ func (f Fault) String() string {
 	if f.Status != 0 {
 		out += fmt.Sprintf(", HTTP status %d", f.Status)
 	}
-	if f.Said != "" {
+	switch {
+	case f.Said != "" && f.Instead():
+		out += ": " + f.Said
+	case f.Said != "":
 		out += `: "` + f.Said + `"`
 	}
 	return out

@@ -8,52 +8,85 @@ import (
 
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 )
 
-// read classifies a complete answer (rules D1, D3, D4, D6, D7). of is the request.
-func (a *answer) read(resp *http.Response, raw []byte, of request) {
-	if age := resp.Header.Get("Age"); age != "" && age != "0" {
-		a.detail = "the answer comes from a cache"
-		return
-	}
-	raw, err := jsontree.Unpack(raw, resp.Header.Get("Content-Encoding"), maxAnswer)
-	if err != nil {
-		a.detail = "the answer's encoding cannot be decoded"
-		return
-	}
-	code := resp.StatusCode
-	if code/100 != 2 {
-		a.retryAfter = min(RetryAfter(resp.Header), MaxBackoff)
-	}
+// read classifies an answer (rules D1, D3, D4, D6, D7) and names its fault. raw is its body, complete if broken is nil;
+// of is the request.
+func (a *answer) read(resp *http.Response, raw []byte, broken error, of request) {
+	text := a.classify(resp, raw, broken, of)
 	switch {
-	case code/100 == 2:
-		a.readGood(code, raw, of)
-	case code == http.StatusTooManyRequests:
-		a.outcome = Throttled
-		a.retryAfter = limit.HoldFor(RetryAfter(resp.Header))
-	case code/100 == 3:
+	case a.outcome == Unreadable, broken == nil && len(raw) <= maxAnswer:
+		a.fault = a.faultOf(resp, text, of)
+	case broken != nil:
+		a.fault = reach.OfError(broken, true, time.Now())
 	default:
-		a.readWords(code, raw, of.kind == ByLogin)
+		a.fault = reach.Fault{Class: reach.TooLong, Status: a.status}
 	}
 }
 
-// readGood classifies an answer with a good status. A successful login without a token pair is Unreadable: another
-// login would end every session again.
-func (a *answer) readGood(code int, raw []byte, of request) {
-	tree, err := jsontree.Parse(raw)
+// classify sets the outcome and returns the answer's text.
+func (a *answer) classify(resp *http.Response, raw []byte, broken error, of request) []byte {
+	code := resp.StatusCode
+	text, unpacked := jsontree.Unpack(raw, resp.Header.Get("Content-Encoding"), maxAnswer)
+	if code/100 == 2 {
+		switch age := resp.Header.Get("Age"); {
+		case broken != nil:
+			a.unread(of, brokenOff(raw, broken), "")
+		case len(raw) > maxAnswer:
+			a.unread(of, "it is longer than any answer to a login"+beginning(text), "")
+		case age != "" && age != "0":
+			a.unread(of, "it comes from a cache", "")
+		case unpacked != nil:
+			a.unread(of, coded(resp.Header.Get("Content-Encoding"), unpacked), "")
+		default:
+			a.readGood(text, of)
+		}
+		return text
+	}
+	if a.retryAfter = min(RetryAfter(resp.Header), MaxBackoff); code == http.StatusTooManyRequests {
+		a.outcome = Throttled
+		a.retryAfter = limit.HoldFor(RetryAfter(resp.Header))
+	} else if broken == nil && len(raw) <= maxAnswer && code/100 != 3 {
+		a.readWords(code, text, of.kind == ByLogin)
+	}
+	return text
+}
+
+// readGood classifies a complete answer with a good status.
+func (a *answer) readGood(text []byte, of request) {
+	tree, err := jsontree.Parse(text)
 	if err != nil {
-		a.readWords(code, raw, of.kind == ByLogin)
+		if a.readWords(http.StatusOK, text, of.kind == ByLogin); a.outcome == Unknown {
+			a.unread(of, notJSON(text), "")
+		}
 		return
 	}
 	v := tree.Root()
-	a.readPair(v, of.names)
-	if access, _, _, _ := of.names.pairIn(v); a.outcome == Unknown && access == "" {
-		a.readWords(code, raw, of.kind == ByLogin)
+	seen, key := a.readPair(v, of.names)
+	if seen == "" {
+		return
 	}
-	s := parseErrorAnswer(raw)
-	failed := s.object && !s.isData && len(s.texts) > 0
-	if a.outcome == Unknown && of.kind == ByLogin && v.Kind() != jsontree.Word && !failed {
-		a.outcome, a.keys = Unreadable, keysOf(v)
+	words := parseErrorAnswer(text)
+	if access, _, _, _ := of.names.pairIn(v); access == "" && !words.success {
+		if a.readWords(http.StatusOK, text, of.kind == ByLogin); a.outcome != Unknown {
+			return
+		}
+	}
+	if words.object && !words.isData && words.quote != "" {
+		seen, key = "it says "+sketch([]byte(words.quote)), ""
+	} else {
+		seen += "; it contains " + keysOf(v)
+	}
+	a.unread(of, seen, key)
+}
+
+// unread is a good status without a pair that can be read. A login may have made one all the same, and the next one
+// would end it, and every other client's session: it is Unreadable.
+func (a *answer) unread(of request, seen, key string) {
+	a.seen, a.key = seen, key
+	if a.outcome = Unknown; of.kind == ByLogin {
+		a.outcome = Unreadable
 	}
 }
 
@@ -82,8 +115,7 @@ func (a *answer) readWords(code int, raw []byte, login bool) {
 		a.outcome = Refused
 	case login && out == Refused:
 		a.outcome, a.unclear = Refused, unclear
-	case login && refusal(code, login), login && code/100 == 2 && s.object && len(s.texts) > 0 && !s.isData &&
-		!s.success && !s.matches(passing):
+	case login && refusal(code, login):
 		a.outcome, a.unclear = Refused, code != http.StatusUnauthorized
 	}
 	if a.outcome == Refused || a.outcome == TwoFactor {

@@ -172,7 +172,7 @@ func (r *rotation) readyToLogin(ctx context.Context, row Row, within time.Durati
 		}
 		return r.m.noPassword(ctx, row, err)
 	}
-	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key, password, r.m.cfg.Names)
+	r.password, r.fingerprint = password, fingerprint(row.Pepper, r.m.key.BaseURL, r.m.key.Account, password.Reveal())
 	return r.blockedBy(row)
 }
 
@@ -200,14 +200,20 @@ func (m *Manager) noPassword(ctx context.Context, row Row, err error) *Error {
 // maxSaid bounds the reason why a password is not available, in characters.
 const maxSaid = 400
 
-// blockedBy returns the error of a block that keeps the current password from being tried; nil for none.
+// blockedBy returns the error of a block that keeps the current password from being tried, or of a login whose answer
+// could not be read; nil for none. A login that a person asks for is sent in spite of the latter.
 func (r *rotation) blockedBy(row Row) error {
+	reading := r.m.reading(row)
 	for _, b := range row.Blocks {
-		if b.Fingerprint != r.fingerprint {
+		switch {
+		case b.Reason == BlockUnreadable && (b.Fingerprint != reading || r.why.login):
 			continue
+		case b.Reason != BlockUnreadable && b.Fingerprint != r.fingerprint:
+			continue
+		case b.Reason != BlockUnreadable:
+			r.tries = b.Tries
 		}
-		r.tries = b.Tries
-		if left, blocked := b.holds(); blocked {
+		if left, blocked := row.holds(b); blocked {
 			e := blockedError(b)
 			e.RetryAfter = left
 			return e
@@ -222,28 +228,38 @@ const (
 	reprobeAfter = time.Hour
 )
 
-// holds reports whether b still blocks its credential; left is 0 if the block does not expire.
-func (b Block) holds() (left time.Duration, blocked bool) {
+// RereadAfter is how long a login whose answer could not be read is not repeated.
+const RereadAfter = 5 * time.Minute
+
+// holds reports whether b still blocks a login; left is 0 if the block does not expire.
+func (r Row) holds(b Block) (left time.Duration, blocked bool) {
+	after := confirmAfter
 	switch {
-	case b.Reason == BlockTwoFactor, b.Reason == BlockUnreadable:
-		return max(0, reprobeAfter-b.Ago), b.Ago < reprobeAfter
+	case b.Reason == BlockUnreadable && r.Gen > 0 && r.From == ByLogin && r.Age < b.Ago: // a later login was read
+		return 0, false
+	case b.Reason == BlockUnreadable:
+		after = RereadAfter
+	case b.Reason == BlockTwoFactor:
+		after = reprobeAfter
 	case b.Tries >= 2:
 		return 0, true
 	}
-	return max(0, confirmAfter-b.Ago), b.Ago < confirmAfter
+	return max(0, after-b.Ago), b.Ago < after
 }
 
-// fingerprint identifies a password without revealing it, together with the names by which the answer is read.
-func fingerprint(pepper secret.Value, key Key, password secret.Value, names Names) string {
+// fingerprint identifies secrets, such as a password with its account, without revealing them.
+func fingerprint(pepper secret.Value, of ...string) string {
 	mac := hmac.New(sha256.New, []byte(pepper.Reveal()))
-	for _, s := range []string{key.BaseURL, key.Account, password.Reveal()} {
+	for _, s := range of {
 		mac.Write([]byte(s))
 		mac.Write([]byte{0})
 	}
-	if names != (Names{}) {
-		fmt.Fprintf(mac, "%q", names)
-	}
 	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// reading identifies how this process reads the answer to a login: another program or config may read it better.
+func (m *Manager) reading(row Row) string {
+	return fingerprint(row.Pepper, "reading", m.owner.Version, m.cfg.Settings, fmt.Sprintf("%q", m.cfg.Names))
 }
 
 // spacing is how long a login must wait after a premature revocation, counted from the pair's installation (rule E4):

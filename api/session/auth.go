@@ -43,7 +43,8 @@ type answer struct {
 	retryAfter time.Duration // what the service asks for; 0: nothing
 	served     time.Time     // the service's Date
 	detail     string        // what the fault does not say; our own text
-	keys       string        // of an Unreadable answer: its members, without values
+	seen       string        // what came with a good status instead of a pair, safe to draw: "it is empty"
+	key        string        // the key under [service] that names what was not found in it; "": none
 	said       errorAnswer   // the service's words of a refusal
 	unclear    bool          // a refused login that may mean the password or a code
 	warning    string
@@ -113,17 +114,6 @@ func (a *authClient) send(ctx context.Context, of request) answer {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	ans := answer{status: resp.StatusCode, outcome: Unknown}
 	ans.served, _ = http.ParseTime(resp.Header.Get("Date"))
-	switch {
-	case err != nil:
-		ans.fault = reach.OfError(err, true, time.Now())
-	case len(raw) > maxAnswer:
-		ans.fault = reach.Fault{Class: reach.TooLong, Status: resp.StatusCode}
-	default:
-		ans.read(resp, raw, of)
-		ans.fault = ans.faultOf(resp, raw, of)
-		if ans.outcome == Unreadable {
-			ans.fault.Said = ans.keys
-		}
-	}
+	ans.read(resp, raw, err, of)
 	return ans
 }

@@ -314,8 +314,9 @@ func explainBlocked(past []Event, e Event, _ Row) Verdict {
 	}
 	if e.Reason == BlockUnreadable {
 		v.Cause = NotReadable
-		v.Sentence = "a login succeeded, but opdeck finds no tokens and lifetime in the answer; it does not log in again " +
-			"until [service] names the fields, or you reset the session"
+		v.Sentence = "the answer to a login cannot be read; the login may have succeeded, so opdeck does not repeat it for " +
+			"five minutes, unless the config or the program changes or a person logs in"
+		v.Evidence = append(v.Evidence, e.Fault.String())
 		return v
 	}
 	if e.Reason == BlockUnclear {

@@ -20,7 +20,7 @@ const (
 	// TwoFactorDemanded: the account has two-factor authentication on, which a
 	// machine cannot answer (spec, Authentication rule 8).
 	TwoFactorDemanded ErrKind = "two_factor"
-	// LoginUnreadable: a login succeeded, but no tokens could be read from its answer.
+	// LoginUnreadable: a login may have succeeded, but no tokens could be read from its answer.
 	LoginUnreadable ErrKind = "login_unreadable"
 	// NoPassword: the configured password is not available.
 	NoPassword ErrKind = "no_password"
@@ -87,8 +87,8 @@ func blockedError(b Block) *Error {
 		e.Kind, e.Fault.Class = TwoFactorDemanded, reach.TwoFactor
 		e.Public = "the service refuses the login without a two-factor code"
 	case BlockUnreadable:
-		e.Kind, e.Fault = LoginUnreadable, reach.Fault{Class: reach.Unreadable}
-		e.Public = "the login succeeds, but its answer, which contains " + b.Said + ", has no tokens that opdeck can read"
+		e.Kind, e.Fault.Status, e.Fault.Key = LoginUnreadable, b.Status, b.Key
+		e.Public = "the answer to a login cannot be read: " + b.Said
 	}
 	return e
 }

@@ -67,12 +67,6 @@ func TestPermanentFaults(t *testing.T) {
 	t.Cleanup(away.Close)
 	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 	t.Cleanup(gone.Close)
-	long := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for range 100 {
-			_, _ = w.Write(make([]byte, 4096))
-		}
-	}))
-	t.Cleanup(long.Close)
 	late := trusting.Clone()
 	late.Time = func() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
 	for name, c := range map[string]struct {
@@ -87,7 +81,6 @@ func TestPermanentFaults(t *testing.T) {
 		"no TLS":            {"https://" + strings.TrimPrefix(plain.URL, "http://"), &tls.Config{}, reach.PlainHTTP},
 		"redirect":          {away.URL, nil, reach.Moved},
 		"gone":              {gone.URL, nil, reach.Gone},
-		"too long":          {long.URL, nil, reach.TooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

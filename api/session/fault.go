@@ -17,11 +17,11 @@ func (a *answer) faultOf(resp *http.Response, raw []byte, of request) reach.Faul
 	words := parseErrorAnswer(raw)
 	f := reach.Fault{Class: a.class(resp, raw, words, of), Status: a.status, Said: words.words(of.token.Reveal()),
 		After: RetryAfter(resp.Header)}
-	switch f.Class {
-	case reach.Moved:
+	switch {
+	case f.Class == reach.Moved:
 		f.Target, f.Said = Elsewhere(resp.Header, of.token), ""
-	case reach.Page, reach.Garbage, reach.Unreadable:
-		f.Said = ""
+	case a.seen != "":
+		f.Said, f.Key = a.seen, a.key
 	}
 	return f
 }

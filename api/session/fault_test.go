@@ -32,14 +32,14 @@ func TestFaultsOfALogin(t *testing.T) {
 		{500, ``, "", reach.Failed},
 		{502, `<html>`, "text/html", reach.Gateway},
 		{503, ``, "", reach.Maintenance},
-		{200, `<!doctype html>`, "text/html", reach.Page},
-		{200, `hello`, "text/plain", reach.Garbage},
+		{200, `<!doctype html>`, "text/html", reach.Unreadable},
+		{200, `hello`, "text/plain", reach.Unreadable},
 		{200, `{"ok":1}`, "", reach.Unreadable},
 	} {
 		resp := &http.Response{StatusCode: one.status, Header: http.Header{"Content-Type": {one.kind}, "Retry-After": {"7"}}}
 		a := answer{status: one.status, outcome: Unknown}
-		a.read(resp, []byte(one.body), request{kind: ByLogin})
-		got := a.faultOf(resp, []byte(one.body), request{kind: ByLogin})
+		a.read(resp, []byte(one.body), nil, request{kind: ByLogin})
+		got := a.fault
 		if got.Class != one.want || got.After.Seconds() != 7 || got.Status != one.status {
 			t.Errorf("%d %s: %+v, not %s", one.status, one.body, got, one.want)
 		}

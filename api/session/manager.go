@@ -40,6 +40,9 @@ type Config struct {
 	RefreshPath string
 	UserAgent   string
 	Names       Names // of the members in the answer to a login or refresh
+	// Settings are those of the config that decide how such an answer arrives and is read, in any form: after an answer
+	// that cannot be read, the next login waits until they change.
+	Settings string
 	// Random returns numbers in [0,1) for jitter; nil: math/rand.
 	Random func() float64
 	// Probes returns reads that show whether the service accepts a pair which one route refused: cheap ones of

@@ -10,7 +10,7 @@ const (
 	Unknown    Outcome = "unknown"    // D3: may have been processed
 	Throttled  Outcome = "throttled"  // D4: 429
 	Refused    Outcome = "refused"    // D6, D7: the service said no
-	Unreadable Outcome = "unreadable" // a login succeeded, but its answer has no readable pair
+	Unreadable Outcome = "unreadable" // a login that may have succeeded: a good status, and no pair that can be read
 	TwoFactor  Outcome = "two_factor" // D6: the service requires a TOTP code
 	Fenced     Outcome = "fenced"     // C7: successful, but another process has the lease by now
 	NoSlot     Outcome = "no_slot"    // F3, F4: no room in the budget of logins or refreshes

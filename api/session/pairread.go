@@ -51,12 +51,15 @@ func bare(token string) string {
 	return token
 }
 
-// readPair reads the pair from an answer. It leaves the outcome unchanged if there is no usable one.
-func (a *answer) readPair(v jsontree.Value, names Names) {
+// readPair reads the pair from an answer. seen is "", or what keeps it from being one; key is the one under
+// [service] that mends it.
+func (a *answer) readPair(v jsontree.Value, names Names) (seen, key string) {
 	access, refresh, accessTTL, refreshTTL := names.pairIn(v)
+	if access == "" {
+		return "it has no access token under a known name", "access_token_field"
+	}
 	if !tokenLike(access) || refresh != "" && !tokenLike(refresh) {
-		a.detail = "the answer contains no usable tokens"
-		return
+		return "its tokens cannot be sent in a header", ""
 	}
 	now := a.served
 	if now.IsZero() {
@@ -64,17 +67,16 @@ func (a *answer) readPair(v jsontree.Value, names Names) {
 	}
 	jwt, exp, _ := lifetimeOf(access)
 	if !exp.IsZero() && !a.served.IsZero() && !exp.After(a.served) {
-		a.detail = "the answer's access token has already expired"
-		return
+		return "its access token has already expired", ""
 	}
 	life, u, warning, ok := accessLife(announced(accessTTL, now), jwt, now)
 	if !ok {
-		a.detail = "the answer has no plausible lifetime"
-		return
+		return "it has no plausible lifetime of the access token", "access_ttl_field"
 	}
-	a.outcome, a.detail, a.warning = OK, "", warning
+	a.outcome, a.warning = OK, warning
 	a.access, a.refresh = secret.New(access), secret.New(refresh)
 	a.accessTTL, a.refreshTTL = life, refreshLife(announced(refreshTTL, now), u, now)
+	return "", ""
 }
 
 // tokenLike reports whether s can be a token: printable ASCII without spaces, at most maxToken bytes (rule D1).

@@ -129,9 +129,9 @@ func TestSpoiltRefresh(t *testing.T) {
 		}, "a redirection (https://elsewhere.example/v2/auth/refresh/…), HTTP status 302"},
 		"without a place": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) }, "does not name"},
 		"page":            {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, "a web page"},
-		"empty":           {func(http.ResponseWriter, *http.Request) {}, "not JSON"},
-		"no content":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "not JSON"},
-		"another shape":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"ticket":1}`) }, "no usable tokens"},
+		"empty":           {func(http.ResponseWriter, *http.Request) {}, "it is empty"},
+		"no content":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "it is empty"},
+		"another shape":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"ticket":1}`) }, "no access token under a known name"},
 		"cut": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = fmt.Fprint(w, `{"access`)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 )
 
@@ -160,7 +161,8 @@ func (r *rotation) exchange(ctx context.Context, class limit.Class) (again bool,
 	m.crash("answered")
 	a.hide(r.password)
 	if a.outcome == OK && a.access.Equal(r.row.Access) {
-		a.outcome, a.detail = Unknown, "the service returned the old access token"
+		a.unread(request{kind: r.kind}, "it repeats the access token that was there before", "")
+		a.fault = reach.Fault{Class: reach.Unreadable, Status: a.status, Said: a.seen}
 	}
 	took := m.clock.Steady() - sent
 	if a.outcome == OK {
@@ -234,19 +236,20 @@ func (r *rotation) refused(ctx context.Context, a answer) (again bool, err error
 	m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence, Session: r.row.Incarnation,
 		Status: a.status, Served: a.served, Fault: a.fault})
 	e := blockedError(b)
-	e.RetryAfter, _ = b.holds()
+	e.RetryAfter, _ = r.row.holds(b)
 	return false, e
 }
 
 // unreadable keeps all processes from logging in again: each successful login ends all sessions, and its answer would
 // be the same.
 func (r *rotation) unreadable(ctx context.Context, a answer) (again bool, err error) {
-	b := Block{Fingerprint: r.fingerprint, Reason: BlockUnreadable, Tries: r.tries + 1, Said: a.keys}
+	b := Block{Fingerprint: r.m.reading(r.row), Reason: BlockUnreadable, Tries: 1, Said: a.fault.Said,
+		Class: reach.Unreadable, Status: a.status, Key: a.key}
 	r.release(ctx, Release{State: Doubtful, Block: &b, Fail: true})
-	r.m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Detail: a.detail, Gen: r.row.Gen, Fence: r.row.Fence,
-		Session: r.row.Incarnation, Status: a.status, Served: a.served})
+	r.m.note(ctx, Event{Kind: EventBlocked, Reason: b.Reason, Gen: r.row.Gen, Fence: r.row.Fence,
+		Session: r.row.Incarnation, Status: a.status, Served: a.served, Fault: a.fault})
 	e := blockedError(b)
-	e.RetryAfter, _ = b.holds()
+	e.RetryAfter, _ = r.row.holds(b)
 	return false, e
 }
 
@@ -302,15 +305,20 @@ func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) er
 }
 
 // release returns the lease. If the store does not answer, the lease expires and a SENT pair becomes doubtful: safe,
-// at the price of a login.
+// at the price of a login. A block, which is to prevent that login, is tried as long as a new pair.
 func (r *rotation) release(ctx context.Context, rel Release) {
 	rel.Incarnation, rel.Fence = r.row.Incarnation, r.row.Fence
 	ctx = context.WithoutCancel(ctx)
-	for pause := 20 * time.Millisecond; ; pause *= 3 {
+	start := r.m.clock.Steady()
+	for pause := 20 * time.Millisecond; ; pause = min(3*pause, time.Second) {
 		tryCtx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		err := r.m.store.Release(tryCtx, r.m.key, rel)
 		cancel()
-		if err == nil || errors.Is(err, ErrFenced) || pause > 200*time.Millisecond {
+		over := pause > 200*time.Millisecond
+		if rel.Block != nil {
+			over = r.m.clock.Steady()-start > installFor
+		}
+		if err == nil || errors.Is(err, ErrFenced) || over {
 			if err != nil {
 				r.m.log.Warn("session: the lease was not given back", "err", err)
 			}

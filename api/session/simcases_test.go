@@ -50,9 +50,9 @@ var hourCases = []hourCase{
 	{name: "rubbish on the first five logins", spoil: func(s *service) {
 		s.after = func(n int, login bool,
 			t *trip) {
-			t.spoilt = login && n <= 5
+			t.spoilt, t.spoiltLogin = login && n <= 5, true
 		}
-	}, logins: 6, least: 6, refreshes: 14, errors: 8},
+	}, logins: 6, least: 6, refreshes: 14, errors: 500, inMinute: 1},
 	{name: "429 on every refresh", spoil: func(s *service) {
 		s.after = func(_ int, login bool,
 			t *trip) {

@@ -181,8 +181,9 @@ func newWorld(t *testing.T, seed uint64) *sharedWorld {
 		holds: map[string]int{}, kinds: map[ErrKind]int{}}
 	w.store = NewMemory(w.clock)
 	w.svc.faults = faults{notSent: chance(r, 0.3), lost: chance(r, 0.3), late: chance(r, 0.2), spoilt: chance(r, 0.3),
-		refused500: chance(r, 0.2),
-		throttle:   chance(r, 0.2), strict: r.IntN(2) == 0}
+		refused500:  chance(r, 0.2),
+		spoiltLogin: 0.05, // an unread login costs five minutes
+		throttle:    chance(r, 0.2), strict: r.IntN(2) == 0}
 	if r.IntN(3) == 0 {
 		w.svc.faults.lag = time.Duration(r.Int64N(int64(1500 * time.Millisecond)))
 	}

@@ -19,6 +19,7 @@ import (
 // faults are the chances of what may go wrong at the service, each in [0,1).
 type faults struct {
 	notSent, lost, late, spoilt, refused500 float64
+	spoiltLogin                             float64       // of the logins among the spoilt answers
 	lag                                     time.Duration // replicas learn a new pair so much later
 	strict                                  bool          // a login kills refresh tokens as well
 	throttle                                float64       // 429 on auth calls
@@ -36,6 +37,8 @@ type service struct {
 	twoFactor  bool
 	// after changes what happens to the n-th login or refresh.
 	after func(n int, login bool, t *trip)
+	// answer changes a good answer.
+	answer func(*http.Response)
 
 	n         int
 	access    string
@@ -82,8 +85,8 @@ var errNet = errors.New("the network failed")
 
 // trip is what one auth exchange will suffer.
 type trip struct {
-	notSent, lost, late, spoilt, status500, throttled bool
-	up, down                                          time.Duration
+	notSent, lost, late, spoilt, spoiltLogin, status500, throttled bool
+	up, down                                                       time.Duration
 }
 
 func (s *service) plan() trip {
@@ -92,7 +95,7 @@ func (s *service) plan() trip {
 	f := s.faults
 	return trip{
 		notSent: s.rnd.Float64() < f.notSent, lost: s.rnd.Float64() < f.lost, late: s.rnd.Float64() < f.late,
-		spoilt: s.rnd.Float64() < f.spoilt, status500: s.rnd.Float64() < f.refused500,
+		spoilt: s.rnd.Float64() < f.spoilt, spoiltLogin: s.rnd.Float64() < f.spoiltLogin, status500: s.rnd.Float64() < f.refused500,
 		throttled: s.rnd.Float64() < f.throttle,
 		up:        delay(s.rnd, 20, 60), down: delay(s.rnd, 20, 60),
 	}
@@ -129,12 +132,16 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.lost {
 		return nil, io.ErrUnexpectedEOF
 	}
-	if t.spoilt && status == 200 {
+	if t.spoilt && status == 200 && (req.Method == http.MethodGet || t.spoiltLogin) {
 		answer = answer[:len(answer)/2]
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)},
+	out := &http.Response{StatusCode: status, Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)},
 		"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(answer))}, nil
+		Body: io.NopCloser(strings.NewReader(answer))}
+	if s.answer != nil && status == 200 {
+		s.answer(out)
+	}
+	return out, nil
 }
 
 func (s *service) process(req *http.Request, body string, t *trip) (int, string) {

@@ -188,7 +188,7 @@ func (m *Manager) stateOf(r Row) string {
 	case r.State == Live && r.AccessLeft > 0:
 		return "live"
 	case len(r.Blocks) > 0 && r.kind() == ByLogin:
-		if _, holds := r.Blocks[len(r.Blocks)-1].holds(); holds {
+		if _, holds := r.holds(r.Blocks[len(r.Blocks)-1]); holds {
 			return "blocked"
 		}
 	case r.State == Live && (r.Refresh.Empty() || r.RefreshLeft <= 0): // a pair that can neither be used nor renewed

@@ -88,18 +88,20 @@ const (
 	BlockRefused   = "refused"
 	BlockTwoFactor = "two_factor"
 	BlockUnclear   = "unclear" // refused, because of the password or a missing code
-	// BlockUnreadable: logins succeed, but their answer has no readable pair.
+	// BlockUnreadable: a login may have succeeded, but its answer has no readable pair.
 	BlockUnreadable = "unreadable"
 )
 
-// Block records a credential that the service refused (rule D6).
+// Block records a credential that the service refused (rule D6), or a login whose answer could not be read.
 type Block struct {
-	Fingerprint string        `json:"fingerprint"` // HMAC, see Row.Pepper
-	Reason      string        `json:"reason"`      // BlockRefused, BlockTwoFactor or BlockUnclear
-	Said        string        `json:"said"`        // the service's words, safe to draw; "" for none
-	Class       reach.Class   `json:"class"`       // what the answer says; None for one that cannot be read
-	Tries       int           `json:"tries"`       // refusals so far, ≥ 1
-	Ago         time.Duration `json:"-"`           // since the last refusal; set by the store, ≥ 0
+	Fingerprint string        `json:"fingerprint"` // HMAC, see Row.Pepper: of the password, or of how answers are read
+	Reason      string        `json:"reason"`
+	Said        string        `json:"said"`             // its words, or what came instead of a pair; safe to draw
+	Class       reach.Class   `json:"class"`            // what the answer says
+	Tries       int           `json:"tries"`            // refusals so far, ≥ 1
+	Status      int           `json:"status,omitempty"` // of an unreadable answer
+	Key         string        `json:"key,omitempty"`    // see reach.Fault
+	Ago         time.Duration `json:"-"`                // since the last refusal; set by the store, ≥ 0
 }
 
 // Origin says where the rows of a store come from.
@@ -287,9 +289,9 @@ type Event struct {
 	Session string      `json:"incarnation"` // Row.Incarnation
 }
 
-// Counted reports whether Count counts the event: successful rotations and all other kinds.
+// Counted reports whether Count counts the event: rotations that succeeded, or may have, and all other kinds.
 func (e Event) Counted() bool {
-	return (e.Kind != EventLogin && e.Kind != EventRefresh) || e.Outcome == OK
+	return (e.Kind != EventLogin && e.Kind != EventRefresh) || e.Outcome == OK || e.Outcome == Unreadable
 }
 
 // Instance is a process that uses the session.

@@ -187,11 +187,6 @@ var (
 			`blocked|locked|disabled|inactive|suspended|deleted|deactivated|rejected|refused)\b|` +
 			`\b(login|authentication|sign ?in) (failed|failure|denied|refused|rejected)\b|` +
 			`\bno such (user|account|login)\b|\btoo many (failed|wrong|invalid)\b`)
-
-	// passing matches words for a temporary failure.
-	passing = pattern.New(
-		`\b(temporar(y|ily)|unavailable|try (again )?later|time ?out|timed out|maintenance|overload(ed)?|internal|` +
-			`unexpected|too many requests|rate limit|gateway|upstream|connection)\b`)
 )
 
 // Dead reports whether an answer says that the session's token is dead: by status 401, or by its words at another

@@ -123,8 +123,9 @@ func TestLoginWords(t *testing.T) {
 		{403, `{"error":"Forbidden"}`, Refused, true},
 		{400, `{"error":"Bad request"}`, Refused, true},
 		{422, `{"error":"Unprocessable"}`, Refused, true},
-		{200, `{"error":"Access denied"}`, Refused, true},
-		{200, `{"error":"Temporarily unavailable"}`, Unknown, false},
+		{200, `{"error":"Access denied"}`, Unreadable, false},
+		{200, `{"error":"Temporarily unavailable"}`, Unreadable, false},
+		{200, `{"status":"ok"}`, Unreadable, false},
 		{200, `{"is2fa":false}`, Unreadable, false},
 		{200, `{}`, Unreadable, false},
 		{200, `{"user":{"name":"x"}}`, Unreadable, false},
@@ -153,7 +154,7 @@ func judged(status int, body string, login bool) answer {
 	if login {
 		of.kind = ByLogin
 	}
-	a.read(&http.Response{StatusCode: status, Header: h}, []byte(body), of)
+	a.read(&http.Response{StatusCode: status, Header: h}, []byte(body), nil, of)
 	return a
 }
 

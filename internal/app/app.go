@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -342,7 +343,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 		Clock:    clock,
 		Password: func(ctx context.Context) (secret.Value, error) { return a.Context.Password(ctx, opt.Getenv) },
 		Store:    rows, Limits: a.Limits, Auth: auth, Liveness: rows.Liveness(), Log: a.Log,
-		Names:  namesOf(a.Config.Service),
+		Names: namesOf(a.Config.Service), Settings: fmt.Sprintf("%+v", a.Config.Service),
 		Probes: func() []session.Probe { return a.service.Probes() },
 		Owner:  session.Owner{User: localuser.Current().Name, Version: a.Version}, UserAgent: "opdeck/" + a.Version})
 	if err != nil {

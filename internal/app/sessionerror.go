@@ -41,9 +41,6 @@ func (a factReader) explained(ctx context.Context, err error) error {
 		return out
 	}
 	known.Public = found.Sentence
-	if e.Kind == session.LoginUnreadable { // the settings to change
-		return out
-	}
 	known.Remedy = nextStep(found)
 	known.Remedy.Wait = known.RetryAfter
 	return out

@@ -65,7 +65,8 @@ func blocked(st session.Status) []verdict.Fact[verdict.Attempt] {
 	case session.BlockTwoFactor:
 		a.Fault.Class = reach.TwoFactor
 	case session.BlockUnreadable:
-		a.Fault.Class = reach.Unreadable
+		a.Fault = reach.Fault{Class: reach.Unreadable, Said: b.Said, Status: b.Status, Key: b.Key}
+		a.Next = a.At.Add(session.RereadAfter)
 	}
 	if a.Fault.Class == reach.None {
 		a.Fault.Class = reach.Refused
@@ -88,6 +89,9 @@ func attempts(st session.Status) []verdict.Fact[verdict.Attempt] {
 			Waits: e.Outcome == session.NoSlot, By: e.Owner.Host}
 		if !a.OK && !a.Waits && a.Fault.Class == reach.None {
 			a.Fault.Class = reach.NotAnswered
+		}
+		if e.Outcome == session.Unreadable {
+			a.Next = e.At.Add(session.RereadAfter)
 		}
 		holds := attemptHolds
 		if a.OK {

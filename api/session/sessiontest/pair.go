@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/secret"
 	"opdeck/api/session"
 )
@@ -212,6 +213,18 @@ func releaseWaits(b *bench) {
 		b.Fatalf("a known credential is not replaced: %+v", got.Blocks)
 	}
 	b.near("age of a repeated block", got.Blocks[1].Ago, 0)
+	unread := session.Block{Fingerprint: "f2", Reason: session.BlockUnreadable, Said: "it is empty",
+		Class: reach.Unreadable, Tries: 1, Status: 200, Key: "access_token_field"}
+	rel(func(x *session.Release) { x.Block = &unread })
+	b.Shift(time.Minute)
+	seen, err := b.Peer.Load(ctx, key)
+	if err != nil || len(seen.Blocks) != 3 {
+		b.Fatalf("another process sees %+v, %v", seen.Blocks, err)
+	}
+	b.near("age of a mark", seen.Blocks[2].Ago, time.Minute)
+	if seen.Blocks[2].Ago = 0; seen.Blocks[2] != unread {
+		b.Fatalf("another process sees %+v", seen.Blocks[2])
+	}
 	for i := range session.MaxBlocks + 1 {
 		got = rel(func(x *session.Release) { x.Block = &session.Block{Fingerprint: string(rune('a' + i)), Tries: 1} })
 	}

@@ -4,7 +4,7 @@ import "opdeck/api/reach"
 
 // fault takes the texts of the service, its proxy and its certificate out of a fault.
 func fault(f *reach.Fault, n Names) {
-	f.Class, f.Said, f.Names, f.Target = Word(f.Class), "", "", n.Of("address", f.Target)
+	f.Class, f.Said, f.Names, f.Key, f.Target = Word(f.Class), "", "", "", n.Of("address", f.Target)
 }
 
 // Fault is a fault without any text from outside.

@@ -29,8 +29,9 @@ func loginRows() []reachRow {
 		{reach.Refused, "The service refuses the login of {account} ({status}).{said}",
 			"Ask for the reason, and quote this message." + reset,
 			Provider},
-		{reach.Unreadable, "The login succeeds, but opdeck finds no tokens in the answer.{has}",
-			"Set the names under [service] and run opdeck session reset. The deep check prints the names.", Admin},
+		{reach.Unreadable, "The answer to a {kind} ({status}) cannot be read{has}. {again}",
+			"Check base_url, [service] proxy and the network for what changes the answers of the service; report it if " +
+				"nothing does. Then log in.", Operator},
 	}
 }
 
@@ -43,7 +44,13 @@ func loginCauses() []cause {
 				for _, o := range outages(f) {
 					if o.login && o.class == "" && o.fault.Class == r.class {
 						says := strings.ReplaceAll(r.says, "{account}", f.Account)
-						return []hit{{says: o.sentence(f, says), since: o.since, evidence: o.shows}}
+						h := hit{says: o.sentence(f, says), since: o.since, evidence: o.shows}
+						if key := o.fault.Key; key != "" {
+							h.who = Admin
+							h.next = Next{Do: "Set [service] " + key + " to the name of the member that has it. Then log in.",
+								Command: loginCommand(r.class)}
+						}
+						return []hit{h}
 					}
 				}
 				return nil
@@ -55,7 +62,7 @@ func loginCauses() []cause {
 func loginCommand(c reach.Class) string {
 	switch c {
 	case reach.Unreadable:
-		return "opdeck doctor --deep"
+		return "opdeck session login"
 	case reach.NoRoute:
 		return "opdeck doctor"
 	}

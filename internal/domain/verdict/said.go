@@ -80,6 +80,8 @@ func (n Next) Keys() []string {
 		return []string{"session.status"}
 	case "opdeck session reset":
 		return []string{"session.status", "session.reset"}
+	case "opdeck session login":
+		return []string{"session.status", "session.login"}
 	case "opdeck limits":
 		return []string{"limits"}
 	case "opdeck audit unsettled":

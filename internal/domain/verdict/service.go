@@ -17,6 +17,7 @@ type outage struct {
 	next  time.Time // of a login or refresh
 	class string    // "billing calls fail"; "": all calls
 	login bool      // seen at a login or refresh
+	kind  string    // which of them
 	shows []Evidence
 }
 
@@ -60,7 +61,7 @@ func outages(f Facts) []outage {
 			a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
 			continue
 		}
-		whole = whole.with(outage{fault: a.Fault, since: a.At, at: a.At, next: a.Next, login: true,
+		whole = whole.with(outage{fault: a.Fault, since: a.At, at: a.At, next: a.Next, login: true, kind: a.Kind,
 			shows: []Evidence{one.evidence(attemptShows(a))}})
 	}
 	if whole != nil {
@@ -289,15 +290,28 @@ func (o outage) sentence(f Facts, says string) string {
 		names = " (" + o.fault.Names + ")"
 	}
 	said := quoted(o.fault.Said)
-	if o.fault.Class == reach.Unreadable && o.fault.Said != "" { // opdeck's words: the names of members
-		said, has = "", " It contains "+o.fault.Said+"."
+	if o.fault.Instead() && o.fault.Said != "" {
+		said, has = "", ": "+o.fault.Said
 	}
 	text := strings.NewReplacer("{s}", f.Service, "{until}", until, "{names}", names, "{target}", o.fault.Target,
-		"{has}", has, "{status}", fmt.Sprint(o.fault.Status), "{said}", said).Replace(says) + o.asks(f.Now)
+		"{has}", has, "{kind}", o.kind, "{again}", o.again(f.Now), "{status}", fmt.Sprint(o.fault.Status), "{said}",
+		said).Replace(says) + o.asks(f.Now)
 	if o.class != "" {
 		text = "Only " + o.class + ": " + text
 	}
 	return text
+}
+
+// again says when the login is repeated whose answer could not be read.
+func (o outage) again(now time.Time) string {
+	switch {
+	case o.kind == "refresh":
+		return "The next call logs in."
+	case o.next.After(now):
+		return "The login may have succeeded, so opdeck does not repeat it before " + clock(o.next) +
+			", unless the config changes or a person logs in."
+	}
+	return "The login may have succeeded; the next call repeats it."
 }
 
 // asks says until when the service asks to wait.

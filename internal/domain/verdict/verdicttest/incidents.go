@@ -74,6 +74,12 @@ func Incidents() map[string]Incident {
 	said := func(c reach.Class, status int, words string) reach.Fault {
 		return reach.Fault{Class: c, Status: status, Said: words}
 	}
+	unread := func(what, key string) Incident {
+		f := Login(reach.Fault{Class: reach.Unreadable, Status: 200, Said: what, Key: key})
+		f.Attempts[0].Value.Next = f.Attempts[0].Value.At.Add(5 * time.Minute)
+		return Incident{f, "The answer to a login (200) cannot be read: " + what + ". The login may have succeeded, so " +
+			"opdeck does not repeat it before 12:04:20 UTC, unless the config changes or a person logs in."}
+	}
 	ended := Noon.Add(-48 * time.Hour)
 	return map[string]Incident{
 		"01 DNS":           {Login(said(reach.NoName, 0, "")), "The name stage.example.com cannot be looked up."},
@@ -93,8 +99,7 @@ func Incidents() map[string]Incident {
 			"stage.example.com answers with plain HTTP on the port that base_url uses for https."},
 		"09 http to TLS": {Login(said(reach.HTTPToTLS, 0, "")),
 			"stage.example.com expects TLS on the port that base_url uses for plain http."},
-		"10 captive page": {Login(said(reach.Page, 200, "")),
-			"A web page arrives instead of an answer from stage.example.com: a login page of this network, or another server."},
+		"10 captive page": unread("it is a web page; it begins with “<!doctype html><html><body>…</body></html>”", ""),
 		"11 proxy wrong": {Login(reach.Fault{Class: reach.ProxyFault, Target: "proxy:3128"}),
 			"The proxy proxy:3128 cannot be reached."},
 		"11 proxy ignored": {With(Login(said(reach.NoConnect, 0, "")), func(f *verdict.Facts) {
@@ -127,7 +132,7 @@ func Incidents() map[string]Incident {
 				`It says: "API login is disabled".`},
 		"23 410": {Login(said(reach.Gone, 410, "Use v3")),
 			`stage.example.com no longer offers this version of its interface (410). It says: "Use v3".`},
-		"24 garbage": {Login(said(reach.Garbage, 200, "")), "The answers of stage.example.com are not JSON."},
+		"24 garbage": unread("it is not JSON; it begins with “garbage”", ""),
 		"25 slow": {Call(said(reach.Slow, 0, "")),
 			"stage.example.com accepts connections but does not answer in time."},
 		"26 cut": {Call(said(reach.Cut, 0, "")), "stage.example.com closes connections before its answer is complete."},
@@ -148,8 +153,8 @@ func Incidents() map[string]Incident {
 			f.Session.Value.Holder, f.Session.Value.Holding = "host a, process 9", "login"
 			f.Session.Value.HolderSince = Noon.Add(-8 * time.Second)
 		}), "A login by host a, process 9 does not end; calls wait for it."},
-		"answer too long": {Login(said(reach.TooLong, 200, "")),
-			"The answers of stage.example.com are longer than any answer to a login."},
+		"answer too long": unread("it is longer than any answer to a login; it begins with “{\"accessToken\":\"…\"”", ""),
+		"login in br":     unread("its Content-Encoding is br, which opdeck does not read", ""),
 		"refused, wait": {Login(reach.Fault{Class: reach.Refused, Status: 403, After: 4 * time.Minute}),
 			"The service refuses the login of m•••@example.com (403). It asks to wait until 12:03:20 UTC."},
 		"replacement interrupted": {With(Live(), func(f *verdict.Facts) {
@@ -161,8 +166,8 @@ func Incidents() map[string]Incident {
 		}), "stage.example.com is under maintenance or overloaded (503)."},
 		"31 life 5 s": {With(Live(), func(f *verdict.Facts) { f.Session.Value.ShortLife = 5 * time.Second }),
 			"The service's access tokens are valid for only 5s; calls wait for new ones."},
-		"32 no lifetime": {Login(said(reach.Unreadable, 200, "")),
-			"The login succeeds, but opdeck finds no tokens in the answer."},
+		"32 no tokens": unread("it has no access token under a known name; it contains “ok” (true or false)",
+			"access_token_field"),
 		"33 clock behind": {With(Live(), func(f *verdict.Facts) {
 			f.Clock = Now(verdict.Clock{Host: "a",
 				Ahead: -time.Hour})
