@@ -3,11 +3,12 @@
 //
 // Functions that take a plain string expect safe text. Text from outside
 // is untrusted.Text (package opdeck/api/untrusted) and becomes safe by Line, Block or
-// Middle. Widths are those of x/ansi in every part of the console.
+// Middle. Cluster says how many cells a character takes, in every part of the console.
 package draw
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -17,12 +18,94 @@ import (
 
 const ellipsis = "…"
 
-// Width is the number of cells s takes; SGR sequences take none.
+// Width is the number of cells that are kept for s; SGR sequences take none.
 func Width(s string) int {
-	if n, ok := quick(s); ok {
+	n, ok := quick(s)
+	if ok {
 		return n
 	}
-	return ansi.StringWidth(s)
+	n = 0
+	for i := 0; i < len(s); {
+		size, cells := next(s[i:])
+		n, i = n+cells, i+size
+	}
+	return n
+}
+
+// MaxCluster is the length in bytes up to which the marks of a character are drawn. A letter behind them begins another
+// character.
+const MaxCluster = 48
+
+// window is how many bytes are looked at for the end of a character: then marks without end cost no more than their
+// length.
+const window = 192
+
+// Cluster returns the first character of s, as people see it, and how many cells are kept for it: as many as the
+// terminals take that take most. Some count a cluster of several code points as one character, others add up its code
+// points. sure is false if they do not agree: then the cursor has to be placed anew behind it. s is text without
+// sequences, and not empty.
+func Cluster(s string) (cluster string, cells int, sure bool) {
+	r, size := utf8.DecodeRuneInString(s)
+	if n := alone(r); n > 0 {
+		if then, _ := utf8.DecodeRuneInString(s[size:]); size == len(s) || alone(then) > 0 {
+			return s[:size], n, true
+		}
+	}
+	cut := min(len(s), window)
+	for cut < len(s) && cut > size && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	cluster, _ = ansi.FirstGraphemeCluster(s[:cut], ansi.GraphemeWidth)
+	for len(cluster) == cut && cut < len(s) && !unicode.Is(unicode.M, r) {
+		r, n := utf8.DecodeRuneInString(s[cut:])
+		if !unicode.Is(unicode.M, r) {
+			break
+		}
+		cut += n
+		cluster = s[:cut]
+	}
+	sum := 0
+	for i, r := range cluster {
+		if i < MaxCluster {
+			one := string(r)
+			sum += max(ansi.StringWidth(one), ansi.StringWidthWc(one))
+		} else if !unicode.Is(unicode.M, r) {
+			cluster = cluster[:i]
+			break
+		}
+	}
+	together := ansi.StringWidth(cluster)
+	return cluster, max(together, sum), len(cluster) == size && together == sum && ansi.StringWidthWc(cluster) == sum
+}
+
+// next is the length of the sequence or character that s begins with, and its cells.
+func next(s string) (size, cells int) {
+	if s[0] < ' ' || s[0] == 0x7f {
+		_, _, size, _ = ansi.DecodeSequence(s, ansi.NormalState, nil)
+		return max(size, 1), 0
+	}
+	cluster, cells, _ := Cluster(s)
+	return len(cluster), cells
+}
+
+// Joins reports whether two characters side by side, each of which is one by itself, could become one.
+func Joins(a, b string) bool {
+	if last, _ := utf8.DecodeLastRuneInString(a); alone(last) > 0 {
+		if first, _ := utf8.DecodeRuneInString(b); alone(first) > 0 {
+			return false
+		}
+	}
+	both, _ := ansi.FirstGraphemeCluster(a+b, ansi.GraphemeWidth)
+	return len(both) != len(a)
+}
+
+// alone is how many cells a character takes that joins with no other one of its kind; 0 where that needs a closer
+// look.
+func alone(r rune) int {
+	if r >= ' ' && r < 0x7f {
+		return 1
+	}
+	return cells(r)
 }
 
 // quick counts what nearly every line of a frame is made of: ASCII, the letters
@@ -112,53 +195,47 @@ func cut(s string, w int) (head string, more bool) {
 	case Width(s) <= w:
 		return s, false
 	}
-	if head, ok := take(s, w-1); ok {
-		return head, true
-	}
-	return ansi.Truncate(s, w, ellipsis), false
+	head, rest := split(s, w-1)
+	return head + ellipsis + sequences(rest), false
 }
 
-// take is the beginning of a plain text in at most w cells; not ok where a
-// character needs the library's look.
-func take(s string, w int) (string, bool) {
-	n, end := 0, -1
-	for i, r := range s {
-		c := cells(r)
-		if r >= 0x20 && r < 0x7f {
-			c = 1
-		}
-		if c == 0 {
-			return "", false
-		}
-		if n += c; n > w && end < 0 {
-			end = i
-		}
-	}
-	if end < 0 {
-		end = len(s)
-	}
-	return s[:end], true
-}
-
-// drop is the end of a plain text without its first w cells; a wide character
-// that is in the way goes as well.
-func drop(s string, w int) (string, bool) {
+// split cuts s behind the characters that fit in w cells.
+func split(s string, w int) (head, rest string) {
 	n := 0
-	for i, r := range s {
-		if n >= w {
-			_, ok := take(s[i:], 0)
-			return s[i:], ok
+	for i := 0; i < len(s); {
+		size, cells := next(s[i:])
+		if n += cells; n > w {
+			return s[:i], s[i:]
 		}
-		c := cells(r)
-		if r >= 0x20 && r < 0x7f {
-			c = 1
-		}
-		if c == 0 {
-			return "", false
-		}
-		n += c
+		i += size
 	}
-	return "", true
+	return s, ""
+}
+
+// drop cuts the characters off that take any of the first w cells.
+func drop(s string, w int) string {
+	head, rest := split(s, w)
+	if rest != "" && Width(head) < w { // a wide one is in the way
+		size, _ := next(rest)
+		head, rest = s[:len(head)+size], rest[size:]
+	}
+	return sequences(head) + rest
+}
+
+// sequences is s without its text.
+func sequences(s string) string {
+	if strings.IndexByte(s, 0x1b) < 0 {
+		return ""
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		size, cells := next(s[i:])
+		if cells == 0 && s[i] == 0x1b {
+			b.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
 }
 
 // spaces is long enough for the widest windows; longer ones are made.
@@ -262,36 +339,50 @@ func Middle(s string, w int) string {
 	}
 	tail := (w - 1) / 2
 	head := w - 1 - tail
-	if end, ok := drop(s, n-tail); ok {
-		if front, ok := take(s, head); ok {
-			return front + ellipsis + end
-		}
-	}
-	end := ansi.TruncateLeft(s, n-tail, "")
-	for from := n - tail + 1; Width(end) > tail && from <= n; from++ { // it began in the middle of a wide character
-		end = ansi.TruncateLeft(s, from, "")
-	}
-	return ansi.Truncate(s, head, "") + ellipsis + end
+	front, _ := split(s, head)
+	return front + ellipsis + drop(s, n-tail)
 }
 
 // File draws a file name from outside in at most w cells, both ends kept.
 func File(u untrusted.Text, w int) string { return Middle(u.Line(512), w) }
 
-// Wrap breaks safe text into lines of at most w cells, at spaces where it can.
+// Wrap breaks safe text into lines of at most w cells, at spaces and behind hyphens where it can.
 func Wrap(s string, w int) []string {
 	if w <= 0 {
 		return nil
 	}
 	var lines []string
-	for l := range strings.SplitSeq(ansi.Wrap(s, w, ""), "\n") {
-		l = strings.TrimRight(l, " ")
-		if Width(l) <= w {
-			lines = append(lines, l)
-			continue
+	begin, n := 0, 0             // of the line, and its cells
+	end, then, behind := 0, 0, 0 // where it can be broken, where the next line begins, cells up to there
+	line := func(end int) {
+		l := strings.TrimRight(s[begin:end], " ")
+		if head, rest := split(l, w); strings.Trim(ansi.Strip(rest), " ") == "" {
+			lines = append(lines, head+sequences(rest))
+		} else { // one character is too wide
+			lines = append(lines, Cut(l, w))
 		}
-		// The library lets a hyphen stick out.
-		lines = append(lines, strings.Split(ansi.Hardwrap(l, w, true), "\n")...)
+		begin, n = then, n-behind
 	}
+	for i := 0; i < len(s); {
+		size, cells := next(s[i:])
+		for n+cells > w && n > 0 && cells > 0 && s[i] != ' ' {
+			if then <= begin {
+				end, then, behind = i, i, n
+			}
+			line(end)
+		}
+		n, i = n+cells, i+size
+		switch s[i-1] {
+		case '\n':
+			end, then, behind = i-1, i, n
+			line(end)
+		case ' ':
+			end, then, behind = i-1, i, n
+		case '-':
+			end, then, behind = i, i, n
+		}
+	}
+	line(len(s))
 	return lines
 }
 
@@ -306,11 +397,12 @@ func Hang(s string, by, w int) []string {
 	if by <= 0 || by >= w || Width(s) <= w {
 		return Wrap(s, w)
 	}
-	out := Wrap(ansi.TruncateLeft(s, by, ""), w-by)
+	label, text := split(s, by)
+	out := Wrap(text, w-by)
 	for i := range out {
 		lead := Space(by)
 		if i == 0 {
-			lead = ansi.Truncate(s, by, "")
+			lead = label
 		}
 		out[i] = lead + out[i]
 	}

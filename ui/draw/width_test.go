@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
@@ -14,15 +15,46 @@ func TestQuickWidthOfScripts(t *testing.T) {
 			continue
 		}
 		for _, s := range []string{string(r), "a" + string(r) + "é", "Ж" + string(r) + "界" + string(r), "\x1b[1m" + string(r) + "\x1b[0m"} {
-			if got, want := Width(s), ansi.StringWidth(s); got != want {
-				t.Errorf("%U in %q: %d cells, the library says %d", r, s, got, want)
+			if got, want, other := Width(s), ansi.StringWidth(s), ansi.StringWidthWc(s); got != want || got != other {
+				t.Errorf("%U in %q: %d cells, the library says %d or %d", r, s, got, want, other)
 			}
 		}
 	}
-	for _, s := range []string{"e\u0301", "か\u3099", "©\ufe0f", "界\u200d界", "👩‍🚀", "ｱ"} {
-		if got, want := Width(s), ansi.StringWidth(s); got != want {
-			t.Errorf("%q: %d cells, the library says %d", s, got, want)
+}
+
+// TestCellsOfClusters: of the counts that terminals use, the largest is kept; where they differ, it is not sure.
+func TestCellsOfClusters(t *testing.T) {
+	for _, c := range []struct {
+		cluster string
+		cells   int
+		sure    bool
+	}{
+		{"a", 1, true}, {"界", 2, true}, {"한", 2, true}, {"ｱ", 1, true}, {"🙂", 2, true}, {"ก", 1, true}, {"❤", 1, true},
+		{"ﾀﾞ", 2, false}, {"ﾊﾟ", 2, false}, {"か\u3099", 2, false}, {"e\u0301", 1, false}, {"漢\u0301", 2, false}, {"ก็", 1, false},
+		{"กำ", 2, false}, {"क्षि", 3, false}, {"स्ते", 2, false}, {"ക്ഷ", 2, false}, {"நி", 2, false}, {"\u1112\u1161\u11ab", 4, false},
+		{"👍🏽", 4, false}, {"👨\u200d👩\u200d👧\u200d👦", 8, false}, {"❤\ufe0f", 2, false}, {"1\ufe0f\u20e3", 2, false},
+		{"🇩🇪", 4, false}, {"🇩", 2, false},
+	} {
+		got, cells, sure := Cluster(c.cluster + "x")
+		if got != c.cluster || cells != c.cells || sure != c.sure {
+			t.Errorf("%q begins with %q of %d cells, %v; want %d, %v", c.cluster, got, cells, sure, c.cells, c.sure)
 		}
+		if n := Width("\x1b[1m" + c.cluster + "\x1b[m" + c.cluster + "日"); n != 2*c.cells+2 {
+			t.Errorf("two of %q and one are %d cells", c.cluster, n)
+		}
+		for w := range 12 {
+			if l := Fit(c.cluster+c.cluster, w); Width(l) != w {
+				t.Errorf("%q in %d is %q", c.cluster, w, l)
+			}
+		}
+	}
+	// A conjunct without end is cut before a letter, and none of its letters is lost.
+	for s := strings.Repeat("\u0915\u094d", 100); s != ""; {
+		cluster, _, _ := Cluster(s)
+		if len(cluster) > MaxCluster+4 || !strings.HasPrefix(cluster, "\u0915") {
+			t.Fatalf("%d bytes: %q", len(cluster), cluster)
+		}
+		s = s[len(cluster):]
 	}
 }
 
@@ -38,11 +70,11 @@ func TestQuickCuts(t *testing.T) {
 					t.Errorf("padding of %q to %d: %q, not %q", s, w, got, want)
 				}
 			}
-			if got, want := Cut(s, w), ansi.Truncate(s, w, ellipsis); got != want {
+			if got, want := Cut(s, w), ansi.Truncate(s, w, ellipsis); got != want && Width(s) == ansi.StringWidth(s) {
 				t.Errorf("Cut(%q, %d) = %q, the library says %q", s, w, got, want)
 			}
 			m := Middle(s, w)
-			if Width(m) > w || w >= 5 && Width(m) < min(w, Width(s))-2 {
+			if Width(m) > w || w >= 5 && Width(m) < min(w, Width(s))-4 { // a character of four cells is in the way
 				t.Errorf("Middle(%q, %d) = %q of %d cells", s, w, m, Width(m))
 			}
 		}

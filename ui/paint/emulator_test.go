@@ -7,6 +7,8 @@ import (
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/vt"
+
+	"opdeck/ui/draw"
 )
 
 // terminal is an emulator with what a test asks of it.
@@ -61,13 +63,31 @@ func (e *terminal) text(y int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// reference shows a view the plain way: every line written from its start.
+// reference shows a view the plain way: every line written from its start, and each character whose width is not sure
+// at its place.
 func reference(t testing.TB, view string, w, h int) *terminal {
 	e := newTerminal(t, w, h)
 	e.feed([]byte("\x1b[?7l"))
 	for y, line := range strings.Split(view, "\n") {
-		if y < h {
-			e.feed(fmt.Appendf(nil, "\x1b[%d;1H%s", y+1, line))
+		if y >= h {
+			break
+		}
+		e.feed(fmt.Appendf(nil, "\x1b[%d;1H", y+1))
+		for x := 0; line != ""; {
+			if n := sgrLen(line); n > 0 {
+				e.feed([]byte(line[:n]))
+				line = line[n:]
+				continue
+			}
+			cluster, cells, sure := draw.Cluster(line)
+			if !sure && x+cells <= w {
+				e.feed(fmt.Appendf(nil, "%s\x1b[%dG", draw.Space(cells), x+1))
+			}
+			e.feed([]byte(cluster))
+			if x += cells; !sure {
+				e.feed(fmt.Appendf(nil, "\x1b[%dG", x+1))
+			}
+			line = line[len(cluster):]
 		}
 	}
 	return e

@@ -6,19 +6,19 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
+	"opdeck/ui/draw"
 )
 
 // cell is one column of a row: 16 bytes without a pointer, so that a frame is
-// compared and collected quickly. A wide character takes two cells: the second has
-// width 0 and no character.
+// compared and collected quickly. A wide character takes several cells: those behind
+// the first have width 0 and no character.
 type cell struct {
 	ch     char
 	fg, bg colour
 	at     attrs
 	width  uint8
-	// loose: terminals do not agree on how wide this cluster is, so nothing
-	// may be written behind it without an absolute move.
+	// loose: terminals do not agree on how wide this cluster is. It has as many cells as
+	// it may take, and nothing is written behind it without an absolute move.
 	loose bool
 }
 
@@ -56,8 +56,6 @@ type row struct {
 const (
 	mark        = '·'  // drawn for what must not reach a terminal
 	maxSGR      = 96   // bytes of parameters
-	maxCluster  = 48   // bytes of one cluster
-	window      = 192  // bytes looked at for one cluster
 	maxClusters = 8192 // longer clusters remembered from frame to frame
 )
 
@@ -66,7 +64,6 @@ type parser struct {
 	seed   maphash.Seed
 	known  map[string]cell // clusters that are not ASCII, without style
 	longer []string        // clusters of more than one rune
-	widths [0x3000]uint8   // of single runes, plus one; 0 is not known
 }
 
 func newParser() *parser {
@@ -82,12 +79,12 @@ func (p *parser) reset() {
 	p.longer = p.longer[:0]
 }
 
-// appendText appends the text of a character.
-func (p *parser) appendText(b []byte, ch char) []byte {
+// text is the text of a character.
+func (p *parser) text(ch char) string {
 	if ch >= firstCluster {
-		return append(b, p.longer[ch-firstCluster]...)
+		return p.longer[ch-firstCluster]
 	}
-	return utf8.AppendRune(b, rune(ch))
+	return string(rune(ch))
 }
 
 // parse fills r from a line of w columns; the pen starts as start.
@@ -132,7 +129,7 @@ func (p *parser) parse(r *row, line string, start style, w int) {
 		}
 		cells[x] = c
 		x++
-		if c.width == 2 {
+		for range c.width - 1 {
 			cells[x] = newCell(0, st, 0)
 			x++
 		}
@@ -187,112 +184,40 @@ func (p *parser) cluster(s string) (cell, int) {
 	if s[0] < ' ' || s[0] == 0x7f {
 		return cell{ch: mark, width: 1}, 1
 	}
-	r, n := utf8.DecodeRuneInString(s)
-	if int(r) < len(p.widths) && !extends(r) {
-		if next, _ := utf8.DecodeRuneInString(s[n:]); n == len(s) || !extends(next) {
-			return p.single(r), n
-		}
-	}
-	look := s
-	if cut := window; len(look) > cut {
-		for cut > window-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		look = look[:cut]
-	}
-	text, _ := ansi.FirstGraphemeCluster(look, ansi.GraphemeWidth)
+	text, width, sure := draw.Cluster(s)
 	if c, ok := p.known[text]; ok {
 		return c, len(text)
 	}
+	r, n := utf8.DecodeRuneInString(s)
 	switch {
 	case r == utf8.RuneError && n <= 1:
 		return cell{ch: '\ufffd', width: 1}, max(n, 1)
-	case !printable(r) || unicode.Is(unicode.M, r):
+	case !printable(r) || unicode.In(r, unicode.Mn, unicode.Me):
 		return cell{ch: mark, width: 1}, n
 	}
-	c, used := p.learn(text)
-	if used == len(look) && used < len(s) { // marks without end
-		for used < len(s) {
-			r, n := utf8.DecodeRuneInString(s[used:])
-			if r != utf8.RuneError && !unicode.Is(unicode.M, r) {
-				break
-			}
-			used += n
-		}
-	}
-	return c, used
-}
-
-// single is the cell of a rune that is a cluster by itself.
-func (p *parser) single(r rune) cell {
-	w := p.widths[r]
-	if w == 0 {
-		w = 1
-		if printable(r) {
-			w += uint8(ansi.StringWidth(string(r)))
-		}
-		p.widths[r] = w
-	}
-	if w == 1 {
-		return cell{ch: mark, width: 1}
-	}
-	return cell{ch: char(r), width: w - 1}
-}
-
-// learn makes a cell of a cluster not seen before. used is less than the cluster
-// when something in it may not be written: that is drawn by itself.
-func (p *parser) learn(text string) (c cell, used int) {
-	used = len(text)
-	runes, size := 0, 0
 	for i, r := range text {
-		n := utf8.RuneLen(r)
-		if r == utf8.RuneError || i > 0 && !printable(r) {
-			used = i
+		if r == utf8.RuneError || i > 0 && !printable(r) { // drawn by itself
+			text = text[:i]
+			_, width, sure = draw.Cluster(text)
 			break
 		}
-		if i+n <= maxCluster { // of marks without end the first few are drawn
-			runes, size = runes+1, i+n
+	}
+	if width <= 0 {
+		return cell{ch: mark, width: 1}, len(text)
+	}
+	c := cell{ch: char(r), width: uint8(width), loose: !sure}
+	known := strings.Clone(text)
+	if len(text) > n {
+		shown := known
+		for len(shown) > draw.MaxCluster {
+			_, last := utf8.DecodeLastRuneInString(shown)
+			shown = shown[:len(shown)-last]
 		}
-	}
-	shown := text[:size]
-	w := ansi.StringWidth(shown)
-	if w <= 0 {
-		return cell{ch: mark, width: 1}, used
-	}
-	first, _ := utf8.DecodeRuneInString(text)
-	c = cell{ch: char(first), width: uint8(min(w, 2)), loose: isLoose(shown)}
-	if runes > 1 {
 		c.ch = firstCluster + char(len(p.longer))
-		p.longer = append(p.longer, strings.Clone(shown))
+		p.longer = append(p.longer, shown)
 	}
-	if used == len(text) && used <= window/2 {
-		p.known[strings.Clone(text)] = c
-	}
-	return c, used
-}
-
-// isLoose is true for clusters that are more than a base with marks: emoji with
-// a presentation selector or skin tone, flags, conjuncts.
-func isLoose(text string) bool {
-	for i, r := range text {
-		if i > 0 && (!unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Variation_Selector, r)) {
-			return true
-		}
-	}
-	r, _ := utf8.DecodeRuneInString(text)
-	return r >= 0x1f1e6 && r <= 0x1f1ff // half a flag
-}
-
-// extends is false for characters that surely are clusters of their own whatever
-// ordinary character is beside them: Latin, Greek, Cyrillic, symbols, box drawing, kana, ideographs.
-func extends(r rune) bool {
-	switch {
-	case r < 0x300, r >= 0x370 && r < 0x483, r >= 0x48a && r < 0x530, r >= 0x3041 && r < 0x3097, r >= 0x30a1 && r < 0x30fb:
-		return false
-	case r >= 0x2010 && r < 0x20d0, r >= 0x2100 && r < 0x2c00, r >= 0x3400 && r < 0xa000:
-		return false
-	}
-	return true
+	p.known[known] = c
+	return c, len(text)
 }
 
 // printable is true for the characters that the painter lets through to a

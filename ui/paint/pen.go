@@ -4,25 +4,25 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
+	"opdeck/ui/draw"
 )
 
 // pen writes cells and moves, and knows where the cursor is and which style is
 // set. A coordinate of -1 is not known.
 type pen struct {
-	b    []byte
-	mark int // length of b at begin
-	w, h int
-	x, y int
-	st   style
-	last char // of the cell written last if the cursor is right behind it, else 0
-	text *parser
+	b      []byte
+	mark   int // length of b at begin
+	w, h   int
+	x, y   int
+	st     style
+	last   char // of the cell written last if the cursor is right behind it, else 0
+	parser *parser
 }
 
 // begin starts a frame behind b. Nothing is known of the cursor; the style is
 // the default one.
 func (p *pen) begin(b []byte, w, h int) {
-	*p = pen{b: b, mark: len(b), w: w, h: h, x: -1, y: -1, text: p.text}
+	*p = pen{b: b, mark: len(b), w: w, h: h, x: -1, y: -1, parser: p.parser}
 }
 
 // finish leaves the default style and returns the bytes.
@@ -70,34 +70,24 @@ func (p *pen) put(c *cell) {
 	if !p.suits(c) {
 		p.style(c.style())
 	}
-	if p.last >= utf8.RuneSelf && p.joins(p.last, c.ch) {
+	if p.last >= utf8.RuneSelf && draw.Joins(p.parser.text(p.last), p.parser.text(c.ch)) {
 		p.csi(p.x+1, 'G') // or the terminal would see one cluster in the two
 	}
-	if c.loose && c.width == 2 {
-		// A terminal that draws it one cell wide must not leave the second as it was.
-		p.b = append(p.b, "  "...)
+	if c.loose && c.width > 1 {
+		// A terminal that draws it in fewer cells must not leave the others as they were.
+		p.b = append(p.b, draw.Space(int(c.width))...)
 		p.csi(p.x+1, 'G')
 	}
-	p.b = p.text.appendText(p.b, c.ch)
+	if c.ch < utf8.RuneSelf {
+		p.b = append(p.b, byte(c.ch))
+	} else {
+		p.b = append(p.b, p.parser.text(c.ch)...)
+	}
 	p.last = c.ch
 	p.x += int(c.width)
 	if p.x >= p.w || c.loose {
 		p.x, p.last = -1, 0 // in the last column terminals differ
 	}
-}
-
-// joins is true when next, written right behind last, could become one cluster
-// with it.
-func (p *pen) joins(last, next char) bool {
-	if last < firstCluster && next < firstCluster && !extends(rune(last)) && !extends(rune(next)) {
-		return false
-	}
-	var buf [2*maxCluster + 2*utf8.UTFMax]byte
-	b := p.text.appendText(buf[:0], last)
-	n := len(b)
-	b = p.text.appendText(b, next)
-	both, _ := ansi.FirstGraphemeCluster(b, ansi.GraphemeWidth)
-	return len(both) != n
 }
 
 // eraseLine erases from the cursor to the end of the line.

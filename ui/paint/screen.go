@@ -20,7 +20,7 @@ type screen struct {
 
 func newScreen() *screen {
 	p := newParser()
-	return &screen{parser: p, pen: pen{text: p}}
+	return &screen{parser: p, pen: pen{parser: p}}
 }
 
 // invalidate drops the known content of the terminal: the next frame is drawn in full.

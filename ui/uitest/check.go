@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/lipgloss"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
+
+	"opdeck/ui/draw"
 )
 
 // CheckFrame says what is wrong with a frame for a window of w by h cells: more
@@ -21,7 +22,7 @@ func CheckFrame(view string, w, h int) error {
 		return fmt.Errorf("%d lines instead of %d", len(lines), h)
 	}
 	for i, l := range lines {
-		if n := ansi.StringWidth(l); n > w {
+		if n := draw.Width(l); n > w {
 			return fmt.Errorf("line %d has %d cells of %d: %q", i+1, n, w, l)
 		}
 		if err := CheckLine(l); err != nil {
