@@ -49,7 +49,7 @@ func ending(h http.Header) string {
 	var out []string
 	for _, name := range []string{"Deprecation", "Sunset"} {
 		if v := strings.TrimSpace(h.Get(name)); v != "" && !strings.EqualFold(v, "false") {
-			out = append(out, name+": "+safeLine(v, 80))
+			out = append(out, name+": "+string(Quote(v, 80)))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/pattern"
+	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
@@ -249,8 +250,11 @@ func (e *Error) byStatus(status int) {
 	}
 }
 
-// Said returns the sentence in an error answer: {"error": "…"}, {"message": "…"}, or the same nested deeper. It is
-// safe to draw, has at most 300 characters and holds no token.
+// maxQuote bounds the service's words that are kept, in characters.
+const maxQuote = 300
+
+// Said returns the sentence in an error answer: {"error": "…"}, {"message": "…"}, or the same nested deeper, as Quote
+// takes it in.
 func Said(body []byte) string {
 	if len(body) > maxAnswer {
 		return ""
@@ -266,7 +270,7 @@ func bareMessage(body []byte) string {
 	if v := ParseJSON([]byte(text)); v.Kind() == jsontree.String {
 		text = v.Text()
 	}
-	if line := safeLine(Scrub(text), 300); len(text) <= 300 && knownMessage(line) {
+	if line := string(Quote(text, maxQuote)); len(text) <= 300 && knownMessage(line) {
 		return line
 	}
 	return ""
@@ -274,9 +278,6 @@ func bareMessage(body []byte) string {
 
 func safeLine(s string, max int) string { return untrusted.Text(s).Line(max) }
 
-var tokenShapes = pattern.New(
-	`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)\S+|/auth/refresh/[^\s"']+`)
-
-// Scrub replaces anything that looks like a token with dots. It is the second line of defence; the first is that
-// secrets are secret.Values.
-func Scrub(s string) string { return tokenShapes.ReplaceAllString(s, "••••") }
+// Quote takes in a text of the service: whatever quotes the service quotes this. It is one safe line of at most max
+// characters, without tokens and masked (redact.Said).
+func Quote(s string, max int) untrusted.Text { return untrusted.Text(safeLine(redact.Said(s), max)) }

@@ -106,11 +106,12 @@ func (m Object) Fails() bool {
 	return false
 }
 
-// words returns the first sentence under one of the names, safe to draw; it searches nested objects and lists too.
+// words returns the first sentence under one of the names, as Quote takes it in; it searches nested objects and lists
+// too.
 func (m Object) words(names ...string) string {
 	for _, n := range names {
 		if s := sentenceIn(m.Member(n), 3); s != "" {
-			return safeLine(Scrub(s), 300)
+			return string(Quote(s, maxQuote))
 		}
 	}
 	return ""

@@ -71,7 +71,7 @@ func lendShare(ids []string, body Content) (ShareToken, error) {
 // unreadable shape they are not known.
 func shareResult(b []byte) api.ShareResult {
 	res := api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{}, Raw: b}
-	res.Message = text(api.ObjectOf(b).Find("message"))
+	res.Message = api.Quote(api.ObjectOf(b).Find("message"), maxMessage)
 	for _, o := range api.ObjectOf(b).Inside() {
 		if o.Has("outstanding") && json.Unmarshal(o.Member("outstanding").Raw(), &res.Outstanding) != nil {
 			res.Outstanding = nil

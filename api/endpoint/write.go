@@ -201,8 +201,12 @@ func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answe
 	if a.Settled {
 		return api.Result{Success: true, Message: "No answer; confirmed by reading the object."}, nil
 	}
-	return api.Result{Success: true, Message: text(api.ObjectOf(a.Body).Find("message")), Raw: a.Body}, nil
+	return api.Result{Success: true, Message: api.Quote(api.ObjectOf(a.Body).Find("message"), maxMessage), Raw: a.Body},
+		nil
 }
+
+// maxMessage bounds the message of an answer to a write, in characters.
+const maxMessage = 1000
 
 // saysSo is the evidence of an answer with "success".
 const saysSo = "says that it was done"

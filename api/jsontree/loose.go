@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 )
 
@@ -124,7 +125,7 @@ func (v Value) Keys() string {
 	}
 	var out []string
 	for _, m := range members[:min(len(members), maxKeys)] {
-		out = append(out, "“"+untrusted.Text(m.Name).Line(40)+"” ("+m.KindWord()+")")
+		out = append(out, "“"+untrusted.Text(redact.Said(m.Name)).Line(40)+"” ("+m.KindWord()+")")
 	}
 	if more := len(members) - maxKeys; more > 0 {
 		out = append(out, fmt.Sprintf("%d more", more))

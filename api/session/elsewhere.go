@@ -5,11 +5,12 @@ import (
 	"net/url"
 	"strings"
 
+	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
 
-// Elsewhere is the target of a redirection, safe to draw: scheme, host and path, without query, anything like a
+// Elsewhere is the target of a redirection, safe to draw: scheme, host and path, masked, without query, anything like a
 // token, and hide.
 func Elsewhere(h http.Header, hide secret.Value) string {
 	to, err := url.Parse(h.Get("Location"))
@@ -29,5 +30,5 @@ func Elsewhere(h http.Header, hide secret.Value) string {
 	if to.Host != "" {
 		where = to.Scheme + "://" + to.Host + where
 	}
-	return untrusted.Text(where).Line(maxQuote)
+	return untrusted.Text(redact.Said(where)).Line(maxQuote)
 }

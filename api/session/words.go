@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api/jsontree"
 	"opdeck/api/pattern"
+	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
@@ -126,7 +127,7 @@ const maxQuote = 160
 
 var longWord = pattern.New(`\S{40,}`)
 
-// words is the quote, safe to draw and to store: without anything like a token, and without hide.
+// words is the quote, safe to draw and to store: masked, without anything like a token, and without hide.
 func (s errorAnswer) words(hide string) string {
 	quote := []byte(s.quote)
 	secret.Find(secret.New(hide)).Hide(quote)
@@ -134,7 +135,7 @@ func (s errorAnswer) words(hide string) string {
 	if hide != "" {
 		q = strings.ReplaceAll(q, hide, "…")
 	}
-	return untrusted.Text(q).Line(maxQuote)
+	return untrusted.Text(redact.Said(q)).Line(maxQuote)
 }
 
 // Words, all in lower case and without punctuation.

@@ -6,7 +6,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/replace"
 )
@@ -43,10 +42,9 @@ func (c *Client) Call(ctx context.Context, r endpoint.Request) (any, error) {
 		err = maskBody(r.Op, api.ActorOf(ctx).Role, relayed)
 	}
 	if is || whole {
-		_, err = masked(ctx, struct{}{}, err)
 		return out, err
 	}
-	return masked(ctx, out, err)
+	return mask.For(ctx, out), err
 }
 
 // mayTake lets what cannot be masked through after its record in the trail, or says why not.
@@ -63,17 +61,6 @@ func (c *Client) mayTake(ctx context.Context, r *endpoint.Route, in any) error {
 		return api.NotRecorded(string(r.Kind), "nothing is read", err)
 	}
 	return nil
-}
-
-// masked masks the result of a read for the person in ctx.
-func masked[T any](ctx context.Context, v T, err error) (T, error) {
-	if e, ok := err.(*api.Error); ok && mask.Needed(ctx) {
-		masked := *e
-		masked.Public, masked.Hint = mask.Text(e.Public), mask.Text(e.Hint)
-		masked.Said = untrusted.Text(mask.Text(string(e.Said)))
-		err = &masked
-	}
-	return mask.For(ctx, v), err
 }
 
 // Phase is what an operation's status word means.
@@ -103,5 +90,5 @@ func (a *App) UnfinishedJobs(ctx context.Context, opid string) ([]replace.Job, e
 			out = append(out, j)
 		}
 	}
-	return masked(ctx, out, err)
+	return mask.For(ctx, out), err
 }

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app/config"
 )
@@ -50,7 +50,7 @@ func clean(_ []string, a slog.Attr) slog.Attr {
 		return slog.String(a.Key, safe(v.String()))
 	case slog.KindAny:
 		if err, ok := v.Any().(error); ok {
-			return slog.String(a.Key, safe(err.Error()))
+			return slog.String(a.Key, safe(redact.Said(err.Error()))) // it may quote an answer
 		}
 		if u, ok := v.Any().(untrusted.Text); ok {
 			return slog.String(a.Key, safe(string(u)))
@@ -59,4 +59,4 @@ func clean(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-func safe(s string) string { return untrusted.Text(api.Scrub(s)).Line(2000) }
+func safe(s string) string { return untrusted.Text(redact.Scrub(s)).Line(2000) }

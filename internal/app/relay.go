@@ -33,7 +33,11 @@ func maskBody(op string, role api.Role, out *api.Relayed) error {
 			out.RequestID
 		return e
 	}
-	raw = mask.JSON(raw)
+	if out.Status >= 300 {
+		raw = mask.Refusal(raw)
+	} else {
+		raw = mask.JSON(raw)
+	}
 	out.Body, out.Size = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
 	out.Header.Del("Etag") // it belongs to the unmasked text
 	return nil

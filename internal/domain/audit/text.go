@@ -6,11 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"opdeck/api/pattern"
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
-	"opdeck/internal/domain/mask"
 )
 
 // Limits of a text in a record, in bytes before quoting.
@@ -32,12 +30,6 @@ var secrets = []struct {
 		"${1}***"},
 }
 
-// accounts matches possible account numbers: the form of an IBAN, even with wrong check digits, or at least ten
-// digits.
-var accounts = pattern.New(`[0-9A-Za-z][0-9A-Za-z-]{8,}[0-9A-Za-z]`)
-
-var accountShape = pattern.New(`^(?:[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}|[0-9]{10,})$`)
-
 // scrub removes known forms of secrets from s.
 func scrub(s string) string {
 	for _, x := range secrets {
@@ -46,33 +38,17 @@ func scrub(s string) string {
 	return s
 }
 
-// hidden replaces all but the last four characters of an account number.
+// hidden replaces what is masked: a record is ASCII.
 const hidden = "***"
-
-// maskAccounts keeps the last four characters of anything like an account number: IBANs, and here any long number
-// too. UUIDs are kept.
-func maskAccounts(s string) string {
-	return accounts.ReplaceAllStringFunc(mask.TextWith(s, hidden), func(m string) string {
-		if uuid.Validate(m) == nil {
-			return m
-		}
-		parts := strings.Split(m, "-")
-		for i, p := range parts {
-			if accountShape.MatchString(p) {
-				parts[i] = hidden + p[len(p)-4:]
-			}
-		}
-		return strings.Join(parts, "-")
-	})
-}
 
 // bounded returns s without secrets, at most max bytes, on one line: printable ASCII without quote and backslash
 // unchanged, anything else quoted.
 func bounded(s string, max int) string { return keep(s, max, scrub) }
 
-// prose is bounded for sentences of at most maxText bytes; it also masks account numbers.
+// prose is bounded for sentences of at most maxText bytes; it also masks
+// what redact.Said does.
 func prose(s string) string {
-	return keep(s, maxText, func(s string) string { return maskAccounts(scrub(s)) })
+	return keep(s, maxText, func(s string) string { return redact.SaidWith(scrub(s), hidden) })
 }
 
 func keep(s string, max int, clean func(string) string) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opdeck/api/evidence"
+	"opdeck/api/redact"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
 )
@@ -136,7 +137,7 @@ func (x *Index) Values(ctx context.Context, field, typed string, limit int) ([]s
 	all, err := x.store.Values(ctx, field, typed, 8*limit) // more, since omitted values must not show in a short list
 	var out []string
 	for _, v := range all {
-		if len(out) < limit && !mask.Changes(v) && !strings.Contains(v, mask.Dot) {
+		if len(out) < limit && !redact.Changes(v) && !strings.Contains(v, redact.Dot) {
 			out = append(out, v)
 		}
 	}

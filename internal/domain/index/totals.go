@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/domain/mask"
 )
 
 // Group is the operations that share a value, with their subdivision. The outermost group is all matching operations.
@@ -107,7 +107,7 @@ func (b By) Term(g Group) string {
 		}
 		field, text = "created", text+".."+monday.AddDate(0, 0, 6).Format(time.DateOnly)
 	}
-	if text == "" || strings.Contains(text, mask.Dot) {
+	if text == "" || strings.Contains(text, redact.Dot) {
 		return ""
 	}
 	if !b.time() {

@@ -1,6 +1,10 @@
 package mask
 
-import "strings"
+import (
+	"strings"
+
+	"opdeck/api/redact"
+)
 
 // address masks, in every web address in a text, the login and the query values whose names suggest a secret.
 func address(s string) string {
@@ -28,7 +32,7 @@ func addressParts(s string) string {
 		host = len(s)
 	}
 	if at := strings.LastIndexByte(s[:host], '@'); at >= 0 {
-		s, host = dots+s[at:], host-at+len(dots)
+		s, host = redact.Dots+s[at:], host-at+len(redact.Dots)
 	}
 	query := strings.IndexByte(s[host:], '?')
 	if query < 0 {
@@ -43,8 +47,8 @@ func addressParts(s string) string {
 			end = len(rest)
 		}
 		name, _, given := strings.Cut(rest[1:end], "=")
-		if given && kindOf(name, open) == secret {
-			b.WriteString(rest[:1] + name + "=" + dots)
+		if given && redact.KindOf(name, redact.Open) == redact.Secret {
+			b.WriteString(rest[:1] + name + "=" + redact.Dots)
 		} else {
 			b.WriteString(rest[:end])
 		}

@@ -4,17 +4,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"opdeck/api/redact"
 )
 
 // JSON masks valid JSON by member names in any case and spelling (kindOf), and account numbers in every text by their
 // form too. JSON without any is returned unchanged; so is everything that is not masked.
 func JSON(raw []byte) []byte { return within("", raw) }
 
+// Refusal masks a refusal in JSON: as JSON does, and each of its texts is a sentence of the service.
+func Refusal(raw []byte) []byte { return as(redact.Prose, raw) }
+
+// as is JSON for a value of that kind.
+func as(is redact.Kind, raw []byte) []byte { return scan([]level{{is: is}}, raw) }
+
 // within is JSON for a value at a path ("customer.email"): in an account, a number is an account number.
-func within(path string, raw []byte) []byte {
+func within(path string, raw []byte) []byte { return scan(levels(path), raw) }
+
+func scan(at []level, raw []byte) []byte {
 	s := string(raw)
 	var b strings.Builder
-	at := levels(path)
 	kept := 0
 	for i := 0; i < len(s); {
 		top := len(at) - 1
@@ -49,12 +58,12 @@ func within(path string, raw []byte) []byte {
 // level is the scanner's state in an object or a list, under a key.
 type level struct {
 	object bool
-	label  string // of an object: the value of its member "key"
-	key    string // of an object: the last key; of a list: the key of the list; folded
-	isKey  bool   // the next string is a key
-	is     kind   // what the value of that key holds
-	within place  // what the object or list belongs to
-	inside kind   // the same for its members
+	label  string      // of an object: the value of its member "key"
+	key    string      // of an object: the last key; of a list: the key of the list; folded
+	isKey  bool        // the next string is a key
+	is     redact.Kind // what the value of that key holds
+	within place       // what the object or list belongs to
+	inside redact.Kind // the same for its members
 }
 
 // levels is the state for a value at that path of a record.
@@ -71,7 +80,7 @@ func levels(path string) (at []level) {
 
 // enter handles a key.
 func (l *level) enter(name string) {
-	l.key, l.is, l.isKey = fold(name), kindOf(name, l.inside), false
+	l.key, l.is, l.isKey = fold(name), redact.KindOf(name, l.inside), false
 }
 
 // place is the subject of an object, by the keys above it.
@@ -120,7 +129,7 @@ func fold(key string) string {
 func token(at []level, raw string) (new string, ok bool) {
 	if top := len(at) - 1; top >= 0 && at[top].isKey {
 		at[top].enter(unquote(raw))
-		return written(raw, open)
+		return written(raw, redact.Open)
 	}
 	is := holds(at, raw)
 	if top := len(at) - 1; top >= 0 && at[top].key == "key" {
@@ -130,28 +139,31 @@ func token(at []level, raw string) (new string, ok bool) {
 }
 
 // written masks a token: completely, or the IBANs in it.
-func written(raw string, is kind) (string, bool) {
+func written(raw string, is redact.Kind) (string, bool) {
 	isText := strings.HasPrefix(raw, `"`)
-	if is == open && (!isText || !strings.Contains(raw, `\`) && !strings.Contains(raw, "://") &&
-		!Changes(raw)) {
+	if is == redact.Prose && !isText {
+		is = redact.Open
+	}
+	if is == redact.Open && (!isText || !strings.Contains(raw, `\`) && !strings.Contains(raw, "://") &&
+		!redact.Changes(raw)) {
 		return "", false
 	}
 	was := unquote(raw)
 	shown := hide(was, is)
-	if shown == was && (isText || is == open) {
+	if shown == was && (isText || is == redact.Open) {
 		return "", false
 	}
 	return quote(shown), true
 }
 
 // holds is the kind of the current value, by the names around it.
-func holds(at []level, raw string) kind {
+func holds(at []level, raw string) redact.Kind {
 	if len(at) == 0 || raw == "null" || raw == "true" || raw == "false" {
-		return open
+		return redact.Open
 	}
 	l := at[len(at)-1]
-	if l.is == open && isNumber(l, raw) {
-		return number
+	if l.is < redact.Number && isNumber(l, raw) {
+		return redact.Number
 	}
 	return l.is
 }
@@ -161,7 +173,7 @@ func isNumber(l level, raw string) bool {
 	switch {
 	case l.key == "number":
 		return l.within != elsewhere || digits(raw)
-	case l.within == requisite && (public(l.key) || l.key == "value" && public(l.label)):
+	case l.within == requisite && (redact.Public(l.key) || l.key == "value" && redact.Public(l.label)):
 		return false
 	case l.within == requisite && (l.key == "value" || l.key != "id" && digits(raw)):
 		return true

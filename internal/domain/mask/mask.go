@@ -1,7 +1,7 @@
 // Package mask masks account numbers, personal data and secrets for people whose role may not see them: in any value
 // of the service, in webhooks, and in any JSON, whose other parts stay unchanged. It recognises all of them by member
-// names (names.go; number, accountNumber, the values of requisites), and account numbers in any text by form too: an
-// IBAN with right check digits. Masking is idempotent.
+// names (package redact; number, accountNumber, the values of requisites), and account numbers in any text by form
+// too: an IBAN with right check digits. Masking is idempotent.
 package mask
 
 import (
@@ -13,27 +13,9 @@ import (
 	"strings"
 
 	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 )
-
-// Dot replaces a hidden character.
-const Dot = "•"
-
-const dots = Dot + Dot + Dot + Dot
-
-// Number masks an account number except its last four letters and digits, "••••1234", regardless of its length. One
-// of at most four is masked completely.
-func Number(n untrusted.Text) untrusted.Text {
-	s := strings.TrimRight(n.Line(128), " ")
-	if s == "" {
-		return ""
-	}
-	r := []rune(s)
-	if len(r) <= 4 {
-		return dots
-	}
-	return untrusted.Text(dots + string(r[len(r)-4:]))
-}
 
 // For is v for the person in ctx: Value(v) if Needed. Everything for people passes here.
 func For[T any](ctx context.Context, v T) T {
@@ -47,12 +29,12 @@ func For[T any](ctx context.Context, v T) T {
 // are account numbers, others hold what their JSON names say; bytes are the body of a message (body), and raw JSON is
 // masked by JSON. It does not change v.
 func Value[T any](v T) T {
-	maskIn(reflect.ValueOf(&v).Elem(), open)
+	maskIn(reflect.ValueOf(&v).Elem(), redact.Open)
 	return v
 }
 
 // maskIn masks v in place, with copies of what v points to; is is the kind of v.
-func maskIn(v reflect.Value, is kind) {
+func maskIn(v reflect.Value, is redact.Kind) {
 	switch v.Kind() {
 	case reflect.String:
 		if shown := hide(v.String(), is); shown != v.String() {
@@ -61,8 +43,8 @@ func maskIn(v reflect.Value, is kind) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			switch f := v.Type().Field(i); {
-			case v.Type() == itemType && public(v.FieldByName("Key").String()):
-				maskIn(v.Field(i), open)
+			case v.Type() == itemType && redact.Public(v.FieldByName("Key").String()):
+				maskIn(v.Field(i), redact.Open)
 			case v.Type() == accountType && f.Type == rawType:
 				if raw := v.Field(i); !raw.IsNil() {
 					raw.SetBytes(within("account", raw.Bytes()))
@@ -88,9 +70,9 @@ func maskIn(v reflect.Value, is kind) {
 		for k, e := range v.Seq2() {
 			is := is
 			if k.Kind() == reflect.String {
-				is = kindOf(k.String(), is)
+				is = redact.KindOf(k.String(), is)
 			}
-			c.SetMapIndex(maskCopy(k, open), maskCopy(e, is))
+			c.SetMapIndex(maskCopy(k, redact.Open), maskCopy(e, is))
 		}
 		v.Set(c)
 	case reflect.Interface:
@@ -106,22 +88,22 @@ var (
 )
 
 // kindOfField is the kind of a struct field, within a value of kind inside.
-func kindOfField(f reflect.StructField, inside kind) kind {
+func kindOfField(f reflect.StructField, inside redact.Kind) redact.Kind {
 	if f.Name == "Number" {
-		return number
+		return redact.Number
 	}
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return kindOf(name, inside)
+	return redact.KindOf(name, inside)
 }
 
-func maskCopy(v reflect.Value, is kind) reflect.Value {
+func maskCopy(v reflect.Value, is redact.Kind) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	maskIn(c, is)
 	return c
 }
 
-func maskSlice(v reflect.Value, is kind) {
+func maskSlice(v reflect.Value, is redact.Kind) {
 	switch {
 	case v.IsNil():
 	case v.Type() == rawType:
@@ -141,14 +123,14 @@ func maskSlice(v reflect.Value, is kind) {
 // NumberIf is an account number, masked or in full.
 func NumberIf(n untrusted.Text, masked bool) untrusted.Text {
 	if masked {
-		return Number(n)
+		return redact.LastFour(n)
 	}
 	return n
 }
 
 // Requisite is the value of a line of requisites as shown now: a bank's name and codes are not masked.
 func Requisite(label, value untrusted.Text, masked bool) untrusted.Text {
-	return NumberIf(value, masked && !public(string(label)))
+	return NumberIf(value, masked && !redact.Public(string(label)))
 }
 
 // JSONIf is raw for display or copying: masked as the body of a message (body), or unchanged.
@@ -165,8 +147,8 @@ func body(raw []byte) []byte {
 	if json.Valid(raw) {
 		return JSON(raw)
 	}
-	if len(raw) == 0 || bytes.HasPrefix(raw, []byte(dots)) {
+	if len(raw) == 0 || bytes.HasPrefix(raw, []byte(redact.Dots)) {
 		return raw
 	}
-	return fmt.Appendf(nil, "%s (%d bytes that are not JSON)", dots, len(raw))
+	return fmt.Appendf(nil, "%s (%d bytes that are not JSON)", redact.Dots, len(raw))
 }

@@ -5,26 +5,9 @@ import (
 	"testing"
 
 	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 )
-
-// TestNames: the words of a member's name, in any spelling, decide what it holds; properties of a secret are not
-// masked.
-func TestNames(t *testing.T) {
-	for want, names := range map[kind]string{
-		number:   "iban iban2 toIban IBAN beneficiary_iban ibanHolder accountNumber account_no Account-Number cardNumber pan PAN",
-		personal: "email e-mail emailAddress phone telephoneNumber mobile passport passportNumber passport_no taxNumber tax_id TIN inn dateOfBirth birthDate dob ssn nationalId national_id identityDocument documentNumber driverLicense address legalAddress street",
-		secret:   "password userPassword secret webhookSecret api_secret token accessToken access_token apiKey API-KEY privateKey authorization jwt jwtSecret cvv PIN pinCode pin_code otp cookie",
-		open: "id name number units status comment reference shipping opinion panel company tinted inner spin campaign accountNotes currency taxAmount tax_rate emailVerified phoneType tokenType token_ttl secret_sha256 addressCountry " +
-			"opid cuid suid isVisible createdAt documents fileName mime requisites bank bic hookUrl counterparty source destination",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			if got := kindOf(name, open); got != want {
-				t.Errorf("%s is of kind %d, want %d", name, got, want)
-			}
-		}
-	}
-}
 
 // TestMembersNobodyKnows: the names decide, however deep and whatever is there, in JSON
 // and in what people read of it.
@@ -70,7 +53,7 @@ func TestTypedFields(t *testing.T) {
 	if got.Profile != want {
 		t.Errorf("%+v", got.Profile)
 	}
-	if m := Value(map[string]string{"Authorization": "Bearer x", "Host": "h"}); m["Authorization"] != dots || m["Host"] != "h" {
+	if m := Value(map[string]string{"Authorization": "Bearer x", "Host": "h"}); m["Authorization"] != redact.Dots || m["Host"] != "h" {
 		t.Errorf("%v", m)
 	}
 }

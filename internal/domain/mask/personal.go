@@ -2,10 +2,11 @@ package mask
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 )
 
@@ -23,26 +24,24 @@ func Detail(d api.Detail, masked bool) untrusted.Text {
 	return d.Value
 }
 
-// Personal masks all of s except the first letter and the host of a mail address, or the last two characters of any
-// other text longer than four.
-func Personal(s string) string {
-	if at := strings.LastIndexByte(s, '@'); at > 0 && isHost(s[at+1:]) {
-		_, first := utf8.DecodeRuneInString(s)
-		return s[:first] + dots + s[at:]
-	}
-	r := []rune(s)
+// hide is the masked form of a text of that kind.
+func hide(s string, is redact.Kind) string {
 	switch {
-	case len(r) == 0:
+	case s == "":
 		return ""
-	case len(r) <= 4:
-		return dots
+	case is == redact.Secret:
+		return redact.Dots
+	case is == redact.Personal:
+		return redact.Person(s)
+	case is == redact.Number:
+		return string(redact.LastFour(untrusted.Text(s)))
 	}
-	return dots + string(r[len(r)-2:])
-}
-
-// isHost reports whether s has the letters of a host name only: behind the @ of any other text may be more of it.
-func isHost(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '.' && r != '-' && r < 0x80 && !digit(byte(r)) && !letter(byte(r))
-	})
+	inner := strings.TrimSpace(s)
+	switch {
+	case inner != "" && (inner[0] == '{' || inner[0] == '[') && json.Valid([]byte(inner)):
+		return string(as(is, []byte(s)))
+	case is == redact.Prose:
+		return redact.Said(address(s))
+	}
+	return redact.Text(address(s))
 }

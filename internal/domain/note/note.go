@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
@@ -144,7 +145,7 @@ func seen(ctx context.Context, list []Note) []Note {
 // shown masks account numbers in the text for a person who may not see them.
 func shown(ctx context.Context, n Note) Note {
 	if mask.Needed(ctx) {
-		n.Text = untrusted.Text(mask.Text(string(n.Text)))
+		n.Text = untrusted.Text(redact.Text(string(n.Text)))
 	}
 	return n
 }

@@ -12,7 +12,7 @@ import (
 	"encoding/hex"
 	"time"
 
-	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/verdict"
@@ -69,6 +69,6 @@ func idOf(scope, rule, key string) string {
 }
 
 // clean makes a text of a notice safe: one line, no token, no account number.
-func clean(s string) string { return untrusted.Text(api.Scrub(mask.Value(s))).Line(maxText) }
+func clean(s string) string { return untrusted.Text(redact.Scrub(mask.Value(s))).Line(maxText) }
 
 const maxText = 500 // characters of one text

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"opdeck/api/redact"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/domain/mask"
 )
 
 // partyIs is the condition that the party in a column of a row o matches a leaf.
@@ -94,7 +94,7 @@ func (x terms) partyCond(l *filter.Leaf, words bool) filter.Cond {
 		if !l.Masks(v) {
 			c = filter.Cond{SQL: c.SQL + " OR " + x.engine.Instr + "(p.ids, ?) > 0", Args: []any{want, whole}}
 		}
-		if in, ok := x.narrow(v.Text); ok && words && !(l.Masked && strings.Contains(v.Text, mask.Dot)) {
+		if in, ok := x.narrow(v.Text); ok && words && !(l.Masked && strings.Contains(v.Text, redact.Dot)) {
 			c = filter.All(in, c)
 		}
 		alts = append(alts, c)

@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 
 	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 )
 
@@ -227,7 +227,7 @@ func customerParty(c api.CustomerRef) party {
 		if c.Name == "" {
 			return ""
 		}
-		return filter.JoinTexts([]string{mask.Text(string(c.Name))})
+		return filter.JoinTexts([]string{redact.Text(string(c.Name))})
 	}}
 	if c.Name != "" {
 		p.body = filter.JoinTexts([]string{string(c.Name)})

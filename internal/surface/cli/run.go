@@ -18,6 +18,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/evidence"
+	"opdeck/api/redact"
 	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
@@ -157,7 +158,7 @@ func (r *root) printError(err error) {
 		fmt.Fprintln(r.env.Err, "  request "+safeText(e.RequestID))
 	}
 	if r.verbose && e.Err != nil {
-		fmt.Fprintln(r.env.Err, "  cause: "+safeText(api.Scrub(e.Err.Error())))
+		fmt.Fprintln(r.env.Err, "  cause: "+safeText(redact.Said(e.Err.Error())))
 	}
 }
 

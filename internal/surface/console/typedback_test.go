@@ -15,6 +15,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/endpoint/endpointtest"
+	"opdeck/api/redact"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/index/indextest"
@@ -223,7 +224,7 @@ func (d *typedBack) searchable(rows []map[string]string) (out []map[string]strin
 	for _, row := range rows {
 		row = maps.Clone(row)
 		for _, name := range []string{field.OpReference, field.OpComment} {
-			if strings.Contains(row[name], mask.Dot) && mask.Barred(d.ctx) {
+			if strings.Contains(row[name], redact.Dot) && mask.Barred(d.ctx) {
 				delete(row, name)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/api"
 	"opdeck/api/hook"
+	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/notify"
@@ -90,7 +90,7 @@ func (t *tail) Write(p []byte) (int, error) {
 // said is the last line, safe to draw, behind a colon; "" for none.
 func (t *tail) said() string {
 	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
-	if last := untrusted.Text(api.Scrub(lines[len(lines)-1])).Line(200); last != "" {
+	if last := untrusted.Text(redact.Scrub(lines[len(lines)-1])).Line(200); last != "" {
 		return ": " + last
 	}
 	return ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"opdeck/internal/domain/mask"
+	"opdeck/api/redact"
 )
 
 // Match reports whether the filter is true for the record; now is the reference for ages.
@@ -78,4 +78,4 @@ func (v Value) identifies(id string) bool {
 }
 
 // Masks reports whether no identifier may match v: the leaf is masked, and v would be masked too.
-func (l *Leaf) Masks(v Value) bool { return l.Masked && mask.Changes(Fold(v.Text)) }
+func (l *Leaf) Masks(v Value) bool { return l.Masked && redact.Changes(Fold(v.Text)) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/redact"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 )
@@ -80,7 +81,7 @@ func operationsCatalogued() []Field[api.Operation] {
 		}
 		if f.Name == field.OpCustomer { // a name, partly masked, or the exact identifier
 			f.Aliases = append([]string{"cuid"}, f.Aliases...)
-			f.Masked = func(o api.Operation) []string { return present(mask.Text(string(o.Customer.Name))) }
+			f.Masked = func(o api.Operation) []string { return present(redact.Text(string(o.Customer.Name))) }
 			f.IDs = func(o api.Operation) []string { return present(string(o.Customer.CUID)) }
 		}
 	}
@@ -207,13 +208,13 @@ const (
 // MaskedIn returns the operation's set.
 func MaskedIn(o api.Operation) MaskedText {
 	var h MaskedText
-	if mask.Changes(string(o.Reference)) {
+	if redact.Changes(string(o.Reference)) {
 		h |= MaskedReference
 	}
-	if mask.Changes(string(o.Comment)) {
+	if redact.Changes(string(o.Comment)) {
 		h |= MaskedComment
 	}
-	if slices.ContainsFunc(DocTexts(o.Documents), mask.Changes) {
+	if slices.ContainsFunc(DocTexts(o.Documents), redact.Changes) {
 		h |= MaskedDocs
 	}
 	return h
@@ -221,7 +222,7 @@ func MaskedIn(o api.Operation) MaskedText {
 
 // open returns the non-empty texts if masking hides nothing in any of them.
 func open(texts ...string) []string {
-	if slices.ContainsFunc(texts, mask.Changes) {
+	if slices.ContainsFunc(texts, redact.Changes) {
 		return nil
 	}
 	return present(texts...)
@@ -255,7 +256,7 @@ func freeTexts(o api.Operation) []string {
 
 func freeMasked(o api.Operation) []string {
 	t := append(open(string(o.Reference)), open(string(o.Comment))...)
-	t = append(append(t, open(DocTexts(o.Documents)...)...), present(mask.Text(string(o.Customer.Name)))...)
+	t = append(append(t, open(DocTexts(o.Documents)...)...), present(redact.Text(string(o.Customer.Name)))...)
 	return append(append(t, MaskedPartyTexts(o.Source)...), MaskedPartyTexts(o.Destination)...)
 }
 

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"opdeck/api/pattern"
-	"opdeck/internal/domain/mask"
+	"opdeck/api/redact"
 )
 
 // Word is words without a field, as somebody sees them in a list: an amount, a day, a status, an identifier or its
@@ -170,7 +170,7 @@ func (t *Table[T]) word(text string, at *spoken) Node {
 	}
 	var text2 And
 	for _, part := range []string{head, tail} {
-		part = strings.ReplaceAll(part, mask.Dot, "") // what is masked is not in the texts
+		part = strings.ReplaceAll(part, redact.Dot, "") // what is masked is not in the texts
 		if Fold(part) != "" {
 			text2 = append(text2, t.text(part))
 		}
