@@ -227,12 +227,6 @@ var (
 	Who = declare(&reads, Act{Name: "who", Need: api.MayAudit, Args: args("PERSON"), Event: "audit.read",
 		Short:   "A person's keys, requests, sessions and writes, and how to remove them",
 		Without: onlyCommand("reads the key files of this host")})
-	Capsule = declare(&reads, Act{Name: "capsule", Effect: TakeOut, Need: api.MaySession,
-		Args:    []Arg{{Name: "FILE", File: true}},
-		Short:   "Write redacted evidence of an incident to a new file, for another person (- is standard output)",
-		Without: map[Surface]string{Screen: "the evidence is a file; use the command"}})
-	CapsuleShow = declare(&reads, Act{Name: "capsule.show", Args: []Arg{{Name: "FILE", File: true}},
-		Short: "Show a capsule that another person wrote", Without: onlyCommand("reads a file of this host")})
 	Backup = declare(&reads, Act{Name: "backup", Least: AConfig, Effect: TakeOut, Need: api.MayAuditOut, Event: "backup",
 		Args:    []Arg{{Name: "FILE", File: true}},
 		Short:   "Save stores, keys, checkpoints and jobs to a sealed and verified file, while everything runs",

@@ -3,11 +3,6 @@ package config
 import (
 	"maps"
 	"net/url"
-	"reflect"
-	"slices"
-	"strings"
-
-	"opdeck/api/limit"
 )
 
 const dots = "••••"
@@ -46,30 +41,4 @@ func WithoutSecrets(c Config) Config {
 		c.Notify[name] = n
 	}
 	return c
-}
-
-// KeyNames are the names of all keys that a config can have, without those that a person chooses.
-func KeyNames() map[string]bool {
-	out := map[string]bool{}
-	for _, class := range limit.Classes {
-		out[string(class)] = true
-	}
-	names(reflect.TypeFor[Config](), out)
-	return out
-}
-
-func names(t reflect.Type, out map[string]bool) {
-	for slices.Contains([]reflect.Kind{reflect.Map, reflect.Slice, reflect.Pointer}, t.Kind()) {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if name, _, _ := strings.Cut(f.Tag.Get("toml"), ","); name != "" && name != "-" {
-			out[name] = true
-			names(f.Type, out)
-		}
-	}
 }

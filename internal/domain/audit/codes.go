@@ -31,7 +31,6 @@ const (
 	EventQuarantine   = "hook.quarantined"  // a webhook that failed its check
 	EventReveal       = "reveal"            // masked values were revealed
 	EventTakeAway     = "export"            // operations or documents were exported or copied
-	EventCapsule      = "capsule"           // redacted evidence was written for somebody else
 	EventDownload     = "document.download" // a document's content was saved or passed to a program
 	EventReplay       = "event.replay"      // a stored webhook event was sent to another address
 	EventForward      = "event.forward"     // webhook events are forwarded to another address
@@ -53,7 +52,7 @@ var numbers = map[string]string{
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
 	EventNotifyTested: "621", EventNotifySilenced: "622", string(api.ActAddNote): "631",
 	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
-	EventCapsule: "706",
+	"capsule": "706", // retired; older trails have it
 }
 
 // Code is the stable number of an event; "" for none.

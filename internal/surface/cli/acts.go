@@ -24,7 +24,7 @@ type commands map[*act.Act]func(*root) *cobra.Command
 // otherCommands are the commands without a group.
 var otherCommands = commands{
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Check: checkCommand, act.Sandbox: sandboxCommand,
-	act.Schema: newSchemaCommand, act.Who: whoCommand, act.Capsule: capsuleCommand,
+	act.Schema: newSchemaCommand, act.Who: whoCommand,
 	act.Backup: backupCommand, act.Restore: restoreCommand, act.Migrate: migrateCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
@@ -48,7 +48,6 @@ var groups = map[string]struct {
 	"hook":         {nil, "The service's webhook settings", hookCommands},
 	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
 	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
-	"capsule":      {nil, "Redacted evidence of an incident: write, show", capsuleCommands},
 	"notify":       {nil, "Notices: list, test, silence", notifyCommands},
 	"note":         {nil, "Notes for colleagues: write, list", noteCommands},
 	"config":       {nil, "The config file: create, check, show, find", configCommands},

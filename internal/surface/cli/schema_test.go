@@ -33,7 +33,6 @@ var tried = []roletest.Row{
 	{Name: "document.list", Command: "document list {op}"},
 	{Name: "check", Command: "check --all"},
 	{Name: "who", Command: "who keeper"},
-	{Name: "capsule.show", Command: "capsule {new}; capsule show {new}"},
 	{Name: "document.resume", Command: "document resume"},
 	{Name: "customer.list", Command: "customer list"},
 	{Name: "customer.get", Command: "customer get {cuid}"},

@@ -108,7 +108,6 @@ var Table = filled([]Row{
 	{Name: "audit.list", Command: "audit list", Place: "audit", Keys: []string{"r"}},
 	{Name: "audit.verify", Command: "audit verify", Place: "audit", Keys: []string{"V"}},
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},
-	{Name: "capsule", Command: "capsule -"},
 	{Name: "notify.test", Command: "notify test sink"},
 	{Name: "notify.silence", Command: "notify silence sink --until 1h"},
 	{Name: "audit.prove", Command: "audit prove 1"},
