@@ -224,9 +224,6 @@ var (
 		Args:    []Arg{{Name: "PART", Optional: true, Many: true}},
 		Short:   "One line for monitors: what is wrong, since when, and what to do (Nagios exit codes)",
 		Without: map[Surface]string{Screen: "the page for the person on call shows the same verdict"}})
-	Who = declare(&reads, Act{Name: "who", Need: api.MayAudit, Args: args("PERSON"), Event: "audit.read",
-		Short:   "A person's keys, requests, sessions and writes, and how to remove them",
-		Without: onlyCommand("reads the key files of this host")})
 	Backup = declare(&reads, Act{Name: "backup", Least: AConfig, Effect: TakeOut, Need: api.MayAuditOut, Event: "backup",
 		Args:    []Arg{{Name: "FILE", File: true}},
 		Short:   "Save stores, keys, checkpoints and jobs to a sealed and verified file, while everything runs",

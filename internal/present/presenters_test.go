@@ -13,7 +13,6 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
-	"opdeck/internal/domain/holdings"
 	"opdeck/internal/domain/journey"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/field"
@@ -34,10 +33,7 @@ var presenters = map[string]any{
 	"ConnectedColumns": ConnectedColumns, "CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
 	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline, "Payee": Payee,
-	"Holding": func(o Options, h holdings.Holding) []string {
-		line, remove := Holding(o, h)
-		return []string{line, remove}
-	}, "HookSettings": HookSettings,
+	"HookSettings": HookSettings,
 	"InstanceColumns": InstanceColumns, "JobColumns": JobColumns,
 	"JourneyProblems": JourneyProblems, "LinkLeft": LinkLeft, "JobStep": JobStep,
 	"JourneyColumns": func(o Options, j journey.Journey) (out []Cell) {
@@ -85,7 +81,7 @@ var presenters = map[string]any{
 	"Findings":    func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
 	"Evidence":    Evidence, "EvidenceOf": EvidenceOf, "FindingStep": FindingStep, "FindingSays": FindingSays, "Advice": func(o Options, f verdict.Finding) []Fact { return Advice(o, f) }, "PartLine": func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
 	"VerdictHeadline": VerdictHeadline, "VerdictLine": VerdictLine,
-	"UnsettledShort": UnsettledShort, "Unseen": Unseen, "Value": Value, "Verified": Verified,
+	"UnsettledShort": UnsettledShort, "Value": Value, "Verified": Verified,
 
 	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
 	"Exact":   eachField(func(_ Options, f field.Field[api.Operation], op api.Operation) any { return Exact(f, op, 64) }),

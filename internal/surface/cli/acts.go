@@ -24,7 +24,7 @@ type commands map[*act.Act]func(*root) *cobra.Command
 // otherCommands are the commands without a group.
 var otherCommands = commands{
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Check: checkCommand, act.Sandbox: sandboxCommand,
-	act.Schema: newSchemaCommand, act.Who: whoCommand,
+	act.Schema: newSchemaCommand,
 	act.Backup: backupCommand, act.Restore: restoreCommand, act.Migrate: migrateCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }

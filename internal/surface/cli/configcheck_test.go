@@ -28,6 +28,8 @@ func checkConfig(t *testing.T, file, text string) (int, string) {
 	return code, out.String() + errs.String()
 }
 
+const anasKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIOVi4VIVVQ1U0xWvMFDXtxcLWJWlIc1Gj0tbJZB2Rh5"
+
 // TestConfigCheckLooksAtTheHost: what only the host shows is found, with file and line; a config whose files and
 // addresses are in order passes, and its ports are free afterwards.
 func TestConfigCheckLooksAtTheHost(t *testing.T) {

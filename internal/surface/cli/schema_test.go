@@ -32,7 +32,6 @@ var tried = []roletest.Row{
 	{Name: "document.remove", Command: "document remove {op} {doc} --dry-run"},
 	{Name: "document.list", Command: "document list {op}"},
 	{Name: "check", Command: "check --all"},
-	{Name: "who", Command: "who keeper"},
 	{Name: "document.resume", Command: "document resume"},
 	{Name: "customer.list", Command: "customer list"},
 	{Name: "customer.get", Command: "customer get {cuid}"},

@@ -33,7 +33,7 @@ var sessionCommands = commands{
 func sessionPeopleCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "Lists the people who have a console open on this store: on which " +
 		"host, at which screen or object, and since\n" +
-		"when they are there. opdeck who PERSON lists what a person holds."},
+		"when they are there."},
 		func(ctx context.Context, a *app.App, _ []string, out listOf[presence.Place]) error {
 			list, err := a.SharedSession().Connected(ctx)
 			if err != nil {
