@@ -22,7 +22,7 @@ var mapShort = [...]struct{ name, short string }{{"Operations", "Ops"}, {"Docume
 
 // mapped returns the number of lines of the map: 1 or 0.
 func (s *window) mapped() int {
-	if s.w < mapWidth || s.h-s.guided < mapHeight || s.th.Linear {
+	if s.w < mapWidth || s.h < mapHeight || s.th.Linear {
 		return 0
 	}
 	return 1

@@ -50,7 +50,7 @@ func (s *router) pointed(y int) (p Pointer, line int) {
 	if top == nil || len(s.overlays) > 0 || top.screen.Editing() {
 		return nil, 0
 	}
-	line = y - s.headed() - s.guided
+	line = y - s.headed()
 	if _, h := s.body(); line < 0 || line >= h {
 		return nil, 0
 	}

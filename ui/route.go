@@ -227,7 +227,7 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 			cmds = append(cmds, s.deliver(st, msg))
 		}
 	}
-	return tea.Batch(append(cmds, s.look(msg))...)
+	return tea.Batch(cmds...)
 }
 
 // about returns the object of a kind on screen, or the last one that was.

@@ -57,8 +57,6 @@ type Options struct {
 	KeepTheme func(ctx context.Context, name string) error
 	// Contexts are the other contexts that the person can switch to, with what is known of them.
 	Contexts []About
-	// Guide guides the person through tasks. May be nil.
-	Guide Guide
 	// OnPlace is called with the person's place, and whether a question about a write is
 	// open, after each change of these. It must not block. May be nil.
 	OnPlace func(At)
@@ -180,8 +178,6 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := tea.Batch(s.take(msg), s.pressPending())
 	s.noteTrail()
 	s.noteLoading()
-	cmd = tea.Batch(cmd, s.look(nil))
-	s.fitGuide()
 	s.reportPlace()
 	for _, o := range s.overlays {
 		o.layout(s)
@@ -325,7 +321,6 @@ func (s *Shell) draw() []string {
 	noticed := s.drawn().Problem
 	lines = append(lines, s.header(now), s.rule(now, noticed))
 	lines = append(lines, s.mapLines()...)
-	lines = append(lines, s.drawGuide()...)
 	lines = append(lines, body...)
 	if len(lines) < s.h {
 		if s.chrome() >= 4 {

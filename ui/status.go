@@ -116,6 +116,6 @@ func (s *statusLine) placeNotice(frame []string, shown bool) string {
 
 // covers reports whether a cursor is on lines from..to of the frame.
 func (s *statusLine) covers(from, to int) bool {
-	body := s.headed() + s.guided
+	body := s.headed()
 	return slices.ContainsFunc(s.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })
 }

@@ -25,7 +25,6 @@ type window struct {
 	end    context.CancelFunc
 	shown  *display
 	w, h   int
-	guided int // lines of the guide
 
 	searches int // for typed texts, in the local data, that have not ended
 }
@@ -55,10 +54,10 @@ func (s *window) chrome() int {
 	if s.h < 8 {
 		return 3
 	}
-	return 4 + s.mapped() + s.guided
+	return 4 + s.mapped()
 }
 
-// headed returns the number of lines above the guide and the screen: header, rule and map.
+// headed returns the number of lines above the screen: header, rule and map.
 func (s *window) headed() int { return 2 + s.mapped() }
 
 // area returns the room for dialogs: the body, and in a low window also the lines below it.

@@ -18,7 +18,6 @@ var secondTasks = []task{
 			return strings.Contains(h.screen(), "1 Ops  2 Operation  3 Docs  4 Compl.  5 Limits  6 Session  7 Events  8 Audit")
 		})
 	}},
-	{user: "newcomer", want: "the tour to its end", before: "about 75; ticked a failure", held: "TestTour"},
 	{user: "operator", want: "find by a status word as shown (`pend`)", before: "6; not possible", often: true, do: func(h *hands) {
 		h.press("/").types("pend").shows("1 of ", "PENDING").press(enter).matches(`\d+ operations match`).gone("SUCCESS")
 	}},

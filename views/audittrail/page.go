@@ -8,15 +8,6 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Opened returns the record on the page over the list; false if none is open.
-func (s *Screen) Opened() (audit.Entry, bool) {
-	if s.Page == nil {
-		return audit.Entry{}, false
-	}
-	r, on := s.rows.Find(s.Page.ID)
-	return r.Entry, on
-}
-
 // show opens a record.
 func (s *Screen) show(r record) {
 	s.Open(r.id(), "Record "+format.Count(int(r.Seq)), func(w int) []string { return s.record(r.Entry, w) })

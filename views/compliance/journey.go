@@ -109,9 +109,6 @@ func (s *Screen) Refresh() {
 	s.refreshKeys()
 }
 
-// Shared reports whether a token was applied, by what was read since the last write.
-func (s *Screen) Shared() bool { return s.j != nil && !s.stale && s.j.Record.Applied }
-
 // start marks a write as under way; the keys of writes are off until its outcome.
 func (s *Screen) start(what string) {
 	s.Doing = what

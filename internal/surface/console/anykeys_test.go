@@ -86,7 +86,7 @@ var (
 	harmless = strings.Fields("enter enter esc esc pgup pgdown home end backspace ctrl+u ctrl+r ctrl+n ctrl+p ! ? / : [ ] | , . + - * # % = < > ( " +
 		"1 2 3 4 5 6 7 8 9 0 a b c d e f g i j k m n o p q r s t u v w x z A B C D E F G H I J K L M N O P Q R S T U V W X Z")
 	choosing = strings.Fields("up down y Y h l tab shift+tab left right space")
-	phrases  = []string{"pend", "status:PENDING", "amount>5", "customers", "approvals", "quit", "totals", "on call", "ctx", "tour", "limits", "é漢字", "x\x1b[2J", "-1", strings.Repeat("long ", 60)}
+	phrases  = []string{"pend", "status:PENDING", "amount>5", "customers", "approvals", "quit", "totals", "on call", "ctx", "limits", "é漢字", "x\x1b[2J", "-1", strings.Repeat("long ", 60)}
 	waits    = []time.Duration{20 * time.Millisecond, 300 * time.Millisecond, time.Second, time.Minute}
 	windows  = [][2]int{{80, 24}, {160, 45}, {40, 12}, {120, 40}, {20, 5}, {1, 1}, {200, 60}}
 )

@@ -31,7 +31,7 @@ func TestAnyLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(uint64(roletest.Setting(t, "OPDECK_SEED", 1)), 2))
 	id := string(newest(t, a, 0).OPID)
 	said := strings.Fields("? help menu all more next previous first last back 1 2 3 4 5 6 7 8 9 12 99 -1 0 no n enter esc open documents history customer raw reveal remove restore attach upload replace " +
-		"share link finalize application sort filter totals views chart export mark marked copy json events audit approvals limits session doctor tour customers accounts counterparties " +
+		"share link finalize application sort filter totals views chart export mark marked copy json events audit approvals limits session doctor customers accounts counterparties " +
 		"approve refuse refresh login reset y, éé 漢 a b c d e f g i j k l m o p r s t u v w x z A B C E F H J K L M N P R S T U V W X [ ] | / : , . + * # % = <")
 	said = append(said, "", " ", "open "+id, "open "+id[:6], "remove 1", "remove 3", "filter status:PENDING", "filter amount>>1", "filter off", "sort created", "views pending", "\x1b[2J", strings.Repeat("long ", 300), "menu 1", "ctx", "totals status")
 	p, _ := startPlain(t, a, ana, nil)

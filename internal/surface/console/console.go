@@ -150,12 +150,11 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	if evidence.Of(ctx) == nil {
 		ctx = evidence.In(ctx, &evidence.Book{})
 	}
-	guide := newTour(ctx, a, who)
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{
 		NoPreview: d.previewOff(ctx), KeepPreview: d.keepPreview, KeepTheme: d.keepTheme,
-		Guide: guide, Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
-		Commands: func() []ui.Command { return append([]ui.Command{guide.command()}, d.commands()...) },
+		Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
+		Commands: d.commands,
 		Context:  ctx, About: about(a, who), Theme: themed(d.chosenTheme(ctx)), Make: d.screen,
 		Feeds: []tea.Cmd{feed.first}, IdleLock: idleLock(a, opt),
 		Verdict: func(ctx context.Context) verdict.Verdict { return conclude(ctx, a) },

@@ -253,7 +253,7 @@ func reveal(a *app.App) func(context.Context, ui.Place) error {
 func (p *people) reminders(ctx context.Context) []any {
 	a := p.app
 	var out []any
-	if line := greeting(a, p.who); line != "" {
+	if line := greeting(a); line != "" {
 		out = append(out, ui.Toast{Level: ui.Info, Text: line})
 	}
 	p.noteBegun(ctx)

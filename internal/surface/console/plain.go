@@ -98,8 +98,6 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 func plainShell(ctx context.Context, a *app.App, who api.Actor, opt PlainOptions, feed *feed,
 	host *plain.Host) ui.Options {
 	o := shellOptions(ctx, a, who, Options{Getenv: opt.Getenv, Shared: opt.Shared}, feed, nil)
-	all := o.Commands
-	o.Guide, o.Commands = nil, func() []ui.Command { return all()[1:] } // the tour describes what is drawn
 	o.Feeds, o.Theme, o.Themes, o.Report = nil, theme.Words(), nil, host.Report
 	o.Tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // nothing drawn changes by time
 	return o

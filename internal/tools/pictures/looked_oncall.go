@@ -89,9 +89,6 @@ var lookedOnCall = []scene{
 		steps: []step{{"", "On call"}, {"", "help:"}}},
 	{name: "contexts", title: "Going to another context", where: "Operations", word: "ctx", more: secondPerson,
 		steps: []step{list, {":", "╭─ Commands"}, {"ctx", "ctx sandbox"}}},
-	{name: "tour", title: "The first task of the tour", where: "Operations", word: "Tour 1 of 8", steps: toTour},
-	{name: "tour-second", title: "A task of the tour is done", where: "Operation", word: "Tour 2 of 8",
-		steps: then(toTour, step{enter, "Tour 2 of 8"})},
 	{name: "help-documents", title: "Help of documents", where: "› Documents", word: "╭─ Help",
 		steps: then(toDocuments, step{"?", "╭─ Help"})},
 	{name: "help-events", title: "Help of events", where: "› Events", word: "╭─ Help",
@@ -101,7 +98,6 @@ var lookedOnCall = []scene{
 }
 
 var (
-	toTour = []step{list, {":", "╭─ Commands"}, {"tour" + enter, "Start the tour"}, {enter, "Tour 1 of 8"}}
 	viewer = api.Actor{Name: "vera", Role: api.Viewer, Via: "ssh", From: "10.1.2.3", UID: "SHA256:abc", Host: "desk",
 		At: "10.9.8.7:2222", Login: "vera"}
 )
