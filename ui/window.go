@@ -17,14 +17,14 @@ const (
 // window holds the terminal's size, theme and keys, and facts that do not change while
 // the console runs.
 type window struct {
-	opt    Options
-	th     *theme.Theme
-	keys   *keymap.Map
-	now    func() time.Time
-	root   context.Context
-	end    context.CancelFunc
-	shown  *display
-	w, h   int
+	opt   Options
+	th    *theme.Theme
+	keys  *keymap.Map
+	now   func() time.Time
+	root  context.Context
+	end   context.CancelFunc
+	shown *display
+	w, h  int
 
 	searches int // for typed texts, in the local data, that have not ended
 }

@@ -58,9 +58,6 @@ var secondTasks = []task{
 		h.press(" ", " ").shows("2 marked").press("Y").shows("as JSON")
 	}},
 	{user: "analyst", want: "the service's report", before: "asked for pages from 0", held: "TestReport"},
-	{user: "operator", want: "compare two operations", before: "not possible", do: func(h *hands) {
-		h.press(" ", " ").shows("2 marked").press("&").shows("Compare")
-	}},
 	{user: "operator", want: "hand a case over: a note for colleagues (pasted)", before: "not possible", do: func(h *hands) {
 		h.press(enter).shows("reference").press("N").shows("For colleagues").pastes("call the bank back before noon").confirms("Note saved.")
 	}},

@@ -33,7 +33,7 @@ var presenters = map[string]any{
 	"ConnectedColumns": ConnectedColumns, "CustomerName": CustomerName, "Decision": Decision, "Document": Document, "EventChange": EventChange,
 	"EventColumns": EventColumns, "EventFacts": EventFacts, "EventIssues": EventIssues, "EventListed": EventListed,
 	"EventType": EventType, "FieldName": FieldName, "File": File, "Headline": Headline, "Payee": Payee,
-	"HookSettings": HookSettings,
+	"HookSettings":    HookSettings,
 	"InstanceColumns": InstanceColumns, "JobColumns": JobColumns,
 	"JourneyProblems": JourneyProblems, "LinkLeft": LinkLeft, "JobStep": JobStep,
 	"JourneyColumns": func(o Options, j journey.Journey) (out []Cell) {
@@ -59,7 +59,7 @@ var presenters = map[string]any{
 	}, "Moment.Look": Moment.Look,
 	"Moment.Summary": func(o Options, m Moment) string { return m.Summary(o, 4) },
 	"MomentColumns":  func() []Column[Moment] { return MomentColumns(4) }, "NoOutcome": NoOutcome,
-	"Operation": Operation, "NoteBy": NoteBy, "Compare": Compare, "NoteOn": NoteOn, "NoteFound": NoteFound, "Moment.IsState": Moment.IsState, "ShareRisk": ShareRisk, "NoteListed": NoteListed, "NoteText": NoteText, "OperationFacts": OperationFacts,
+	"Operation": Operation, "NoteBy": NoteBy, "NoteOn": NoteOn, "NoteFound": NoteFound, "Moment.IsState": Moment.IsState, "ShareRisk": ShareRisk, "NoteListed": NoteListed, "NoteText": NoteText, "OperationFacts": OperationFacts,
 	"Options.Details": func(o Options, list []api.Field) []Fact { return o.Details(api.Details(list)) },
 	"Options.Moment":  func(o Options, t api.Time) Fact { return o.Moment("at", t) },
 	"Options.Money":   func(o Options, m api.Money) []Fact { return o.Money("amount", m) },

@@ -40,7 +40,7 @@ type Item struct{ CopyID, CopyJSON, Raw Key }
 
 // Operations belongs to the list of operations.
 type Operations struct {
-	Documents, Live, Totals, Export, Columns, Compare, Customers, Accounts, Counterparties Key
+	Documents, Live, Totals, Export, Columns, Customers, Accounts, Counterparties Key
 }
 
 // Totals are the keys while the totals of the list are open; but for Within they are
@@ -169,8 +169,6 @@ func New() *Map {
 			Totals:    of(act.OperationTotals).ofList(), Export: of(act.OperationExport).ofList(),
 			Columns: Bind("operations.columns", "columns", "choose columns, their order and width",
 				"c").unoffered(drawnList),
-			Compare: Bind("operations.compare", "compare", "compare two marked operations, differences first",
-				"&").extra().ofList(),
 			Customers: of(act.CustomerList).ofList(), Accounts: of(act.AccountList).ofList(),
 			Counterparties: of(act.CounterpartyList).ofList(),
 		},

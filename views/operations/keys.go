@@ -69,9 +69,6 @@ func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool)
 	switch {
 	case k.List.Open.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: id}}, nil, true
-	case k.Operations.Compare.Match(msg):
-		a, cmd := s.compare(id)
-		return a, cmd, true
 	case k.Operations.Documents.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: id}}, nil, true
 	}
@@ -91,7 +88,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		l, o, item := k.List, k.Operations, k.Item
 		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns,
 			k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Compare, o.Customers, o.Accounts,
+			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts,
 			o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
 		s.emptyKeys = slices.Clone(s.usualKeys)
 		for i, key := range s.emptyKeys {
@@ -131,7 +128,7 @@ func (s *Screen) keysNow() []keymap.Key {
 		}
 		return []keymap.Key{about(k.Operations.Export, "export "+format.Count(n)+" marked"),
 			about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+format.Plural(n, "id", "ids")),
-			about(k.Operations.Compare, "compare"), about(k.Global.Reload, "reload marked"), back("unmark")}
+			about(k.Global.Reload, "reload marked"), back("unmark")}
 	case s.panel.open():
 		return s.sums().panelKeys(back)
 	}

@@ -43,20 +43,6 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 	d.Has("No cleared marks to restore in this list.")
 }
 
-// TestCompare: two marked operations, or the marked one and the one under the cursor, are compared with their
-// differences first; without two of them the key says how.
-func TestCompare(t *testing.T) {
-	d := open(t, &fake{ops: odd()}, admin)
-	d.keys("&")
-	d.Has("Mark two operations with space to compare them.")
-	d.keys(" ", "down", "&") // the fake finds every second row
-	view := d.View()
-	d.Has("Compare", " differences; ", "fields are the same")
-	if first, same := strings.Index(view, "A "), strings.Index(view, "same: "); first < 0 || same >= 0 && same < first {
-		t.Errorf("differences are not first:\n%s", view)
-	}
-}
-
 // TestOfIDsFindsThose: the filter of marked rows is one of the language.
 func TestOfIDsFindsThose(t *testing.T) {
 	ops := odd()

@@ -120,7 +120,6 @@ type Screen struct {
 	saved  *ui.Requests // counts of views
 	works  *ui.Requests // an export, or reading many again
 	misses *ui.Requests // which words of the filter match nothing
-	diffs  *ui.Requests // operations to compare
 
 	chooser *chooser                  // columns being chosen; nil: none
 	shown   []field.Choice            // columns of the list
@@ -146,7 +145,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env),
 		sort:   index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), totals: env.Requests(),
-		saved: env.Requests(), works: env.Requests(), misses: env.Requests(), diffs: env.Requests()}
+		saved: env.Requests(), works: env.Requests(), misses: env.Requests()}
 	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index",
 		Class:   "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),

@@ -37,19 +37,6 @@ func Diff(a, b api.Operation) []Change {
 	return out
 }
 
-// Alike lists the fields that both states have with the same value, in path order; Before and After are equal.
-func Alike(a, b api.Operation) []Change {
-	x, y := leavesOf(a), leavesOf(b)
-	var out []Change
-	for path, was := range x {
-		if is, both := y[path]; both && is.text == was.text && was.text != "" {
-			out = append(out, Change{path, untrusted.Text(was.text), untrusted.Text(is.text), was.money || is.money})
-		}
-	}
-	slices.SortFunc(out, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
-	return out
-}
-
 type leaf struct {
 	text  string
 	money bool
