@@ -222,3 +222,29 @@ func (c *cleaner) cut(max int) string {
 	r := []rune(c.b.String())
 	return string(r[:max-1]) + "…"
 }
+
+// JSON writes every character of a JSON document that could affect a terminal as an escape: its value stays. In JSON
+// such characters occur only in strings.
+func JSON(s string) string {
+	if c, f := Clean(s, len(s)+1); f == 0 && len(c) == len(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if c == '\n' || c >= 0x20 && c < 0x7f {
+			b.WriteRune(c)
+			continue
+		}
+		if _, f := Clean(string(c), 2); f&(Control|Format|Invalid) == 0 {
+			b.WriteRune(c)
+			continue
+		}
+		if c > 0xffff {
+			c -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(c>>10), 0xdc00+(c&0x3ff))
+			continue
+		}
+		fmt.Fprintf(&b, `\u%04x`, c)
+	}
+	return b.String()
+}

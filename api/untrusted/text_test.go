@@ -1,6 +1,7 @@
 package untrusted
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -113,5 +114,19 @@ func FuzzClean(f *testing.F) {
 func BenchmarkCleanASCII(b *testing.B) {
 	for b.Loop() {
 		Clean("ACME Trading and Shipping Ltd", 40)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	in := `{"a":"x` + "\u202e\u200b\U000e0041\u2028\u009b" + `é漢"}` + "\n"
+	got := JSON(in)
+	for _, bad := range []string{"\u202e", "\u200b", "\U000e0041", "\u2028", "\u009b"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("%q is left in %q", bad, got)
+		}
+	}
+	var a, b map[string]string
+	if json.Unmarshal([]byte(in), &a) != nil || json.Unmarshal([]byte(got), &b) != nil || a["a"] != b["a"] {
+		t.Errorf("%q became %q", a["a"], b["a"])
 	}
 }

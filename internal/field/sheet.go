@@ -2,16 +2,15 @@ package field
 
 import (
 	"strconv"
-	"time"
 
 	"opdeck/api"
 	"opdeck/internal/format/csvcell"
 )
 
-// SheetColumn is one column of an export: Cell is safe in a spreadsheet.
+// SheetColumn is one column of a CSV file.
 type SheetColumn[T any] struct {
 	Head string
-	Cell func(T) string
+	Cell func(T) csvcell.Cell
 }
 
 // Sheet returns the columns of all fields, in the catalogue's order. An amount has two columns, currency and number,
@@ -19,29 +18,67 @@ type SheetColumn[T any] struct {
 // count of locked items.
 func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
 	var out []SheetColumn[T]
-	add := func(head string, cell func(T) string) { out = append(out, SheetColumn[T]{head, cell}) }
 	for _, f := range c.fields {
-		switch f.Kind {
-		case Money:
-			if !c.declares(f.JSON + ".currencyCode") {
-				add(f.Name+"_currency", func(r T) string { return csvcell.Text(string(f.Money(r).CurrencyCode)) })
-			}
-			add(f.Name, func(r T) string { return exactAmount(f.Money(r)) })
-		case Time:
-			add(f.Name, func(r T) string { return exactTime(f.Time(r)) })
-		case Count:
-			add(f.Name, f.ifReported(func(r T) string { return strconv.Itoa(f.Count(r)) }))
-		case Flag:
-			add(f.Name, f.ifReported(func(r T) string { return strconv.FormatBool(f.Flag(r)) }))
-		case Party:
-			add(f.Name, func(r T) string { return csvcell.Text(string(f.Text(r))) })
-			add(f.Name+"_number", func(r T) string { return csvcell.Text(accountNumber(f.Party(r))) })
-		default:
-			add(f.Name, func(r T) string { return csvcell.Text(string(f.Text(r))) })
+		if f.Kind == Money && !c.declares(f.currency()) {
+			out = append(out, f.currencySheet())
 		}
-		if f.Kind == Count && f.Locked != nil {
-			add("locked_"+f.Name, f.ifReported(func(r T) string { return strconv.Itoa(f.Locked(r)) }))
+		out = append(out, f.Sheet()...)
+	}
+	return out
+}
+
+// SheetOf returns the columns of these fields. The currency of an amount is the column after it.
+func (c *Catalogue[T]) SheetOf(names ...string) []SheetColumn[T] {
+	var out []SheetColumn[T]
+	for _, f := range c.named(names...) {
+		if out = append(out, f.Sheet()...); f.Kind != Money {
+			continue
 		}
+		if own, _, ok := c.at(f.currency()); ok && own.JSON == f.currency() {
+			out = append(out, own.Sheet()...)
+		} else {
+			out = append(out, f.currencySheet())
+		}
+	}
+	return out
+}
+
+// currency is the path of an amount's currency.
+func (f Field[T]) currency() string { return f.JSON + ".currencyCode" }
+
+func (f Field[T]) currencySheet() SheetColumn[T] {
+	return SheetColumn[T]{f.Name + "_currency", func(r T) csvcell.Cell {
+		return csvcell.Text(string(f.Money(r).CurrencyCode))
+	}}
+}
+
+// Sheet returns the columns of a field without the currency of an amount.
+func (f Field[T]) Sheet() []SheetColumn[T] {
+	var out []SheetColumn[T]
+	add := func(head string, cell func(T) csvcell.Cell) { out = append(out, SheetColumn[T]{head, cell}) }
+	count := func(head string, n func(T) int) {
+		add(head, f.ifReported(func(r T) csvcell.Cell { return csvcell.Number(strconv.Itoa(n(r))) }))
+	}
+	text := func(r T) csvcell.Cell { return csvcell.Text(string(f.Text(r))) }
+	switch f.Kind {
+	case Money:
+		add(f.Name, func(r T) csvcell.Cell { return amountCell(f.Money(r)) })
+	case Time:
+		add(csvcell.Zoned(f.Name), func(r T) csvcell.Cell { return timeCell(f.Time(r)) })
+	case Count:
+		if count(f.Name, f.Count); f.Locked != nil {
+			count("locked_"+f.Name, f.Locked)
+		}
+	case Flag:
+		add(f.Name, f.ifReported(func(r T) csvcell.Cell { return csvcell.Text(strconv.FormatBool(f.Flag(r))) }))
+	case Party:
+		add(f.Name, text)
+		add(f.Name+"_number", func(r T) csvcell.Cell { return csvcell.Text(accountNumber(f.Party(r))) })
+	default:
+		if f.Column.Decimal {
+			text = func(r T) csvcell.Cell { return csvcell.Number(string(f.Text(r))) }
+		}
+		add(f.Name, text)
 	}
 	return out
 }
@@ -53,32 +90,33 @@ func (c *Catalogue[T]) declares(path string) bool {
 }
 
 // ifReported is a cell that is empty if the record does not have the field.
-func (f Field[T]) ifReported(cell func(T) string) func(T) string {
-	return func(r T) string {
+func (f Field[T]) ifReported(cell func(T) csvcell.Cell) func(T) csvcell.Cell {
+	return func(r T) csvcell.Cell {
 		if !f.IsReported(r) {
-			return ""
+			return csvcell.Cell{}
 		}
 		return cell(r)
 	}
 }
 
-// exactAmount is an amount without its currency; one that is not a number is written raw.
-func exactAmount(m api.Money) string {
+// amountCell is an amount without its currency; one that is not a number is written raw.
+func amountCell(m api.Money) csvcell.Cell {
 	if m.Empty() {
-		return ""
+		return csvcell.Cell{}
 	}
 	d, err := m.Decimal()
 	if err != nil {
 		return csvcell.Text(m.Raw())
 	}
-	return d.Text('f')
+	return csvcell.Amount(d, string(m.CurrencyCode))
 }
 
-func exactTime(t api.Time) string {
+// timeCell is a moment; one that is not understood is written raw.
+func timeCell(t api.Time) csvcell.Cell {
 	if t.IsZero() {
 		return csvcell.Text(string(t.Raw))
 	}
-	return t.UTC().Format(time.RFC3339Nano)
+	return csvcell.Time(t.Time)
 }
 
 func accountNumber(p api.Party) string {

@@ -39,7 +39,7 @@ func TestAColumnDrawsItsOwnField(t *testing.T) {
 		t.Errorf("commands print %q", got)
 	}
 	sheet := c.Sheet()
-	if last := sheet[len(sheet)-1]; last.Head != "made-up" || last.Cell(op) != "7" {
+	if last := sheet[len(sheet)-1]; last.Head != "made-up" || last.Cell(op).String() != "7" {
 		t.Errorf("an export has %s = %q", last.Head, last.Cell(op))
 	}
 }

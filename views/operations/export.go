@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -92,8 +91,7 @@ func (s jobs) folder() string {
 }
 
 func checkExport(v string) error {
-	switch filepath.Ext(v) {
-	case ".csv", ".jsonl":
+	if _, ok := index.FormatOf(v); ok {
 		return nil
 	}
 	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
@@ -101,7 +99,7 @@ func checkExport(v string) error {
 
 func (s jobs) export(of sheet, path string) tea.Cmd {
 	write := s.cfg.Export
-	of.Format = index.Format(strings.TrimPrefix(filepath.Ext(path), "."))
+	of.Format, _ = index.FormatOf(path)
 	masked := s.env.Masked()
 	return s.work("exporting", func(ctx context.Context, report func(string)) ended {
 		if masked { // the file holds what the screen shows

@@ -3,14 +3,16 @@ package index
 import (
 	"bufio"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/field"
+	"opdeck/internal/format/csvcell"
 )
 
 // Format is a file format.
@@ -25,6 +27,12 @@ const (
 // ErrFormat: unknown format.
 var ErrFormat = errors.New("index: an export is csv or jsonl")
 
+// FormatOf is the format that the name of a file asks for.
+func FormatOf(name string) (Format, bool) {
+	f := Format(strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")))
+	return f, f == CSV || f == JSONL
+}
+
 // progressEvery is the number of rows between progress reports.
 const progressEvery = 500
 
@@ -34,7 +42,7 @@ func (x *Index) Export(ctx context.Context, w io.Writer, s Sheet, progress func(
 	if s.Totals {
 		return x.exportTotals(ctx, w, s)
 	}
-	out, err := newExporter(w, s.Format)
+	out, err := newExporter(w, s)
 	if err != nil {
 		return 0, err
 	}
@@ -61,62 +69,52 @@ func (x *Index) Export(ctx context.Context, w io.Writer, s Sheet, progress func(
 
 type exporter struct {
 	buf *bufio.Writer
-	csv *csv.Writer
+	csv *csvcell.Writer // nil: JSON lines
 }
 
 var csvColumns = field.Operations.Sheet()
 
-func newExporter(w io.Writer, format Format) (*exporter, error) {
+func newExporter(w io.Writer, s Sheet) (*exporter, error) {
 	e := &exporter{buf: bufio.NewWriterSize(w, 1<<16)}
-	switch format {
+	switch s.Format {
 	case JSONL:
 		return e, nil
 	case CSV:
-		e.csv = csv.NewWriter(e.buf)
 		head := make([]string, len(csvColumns))
 		for i, c := range csvColumns {
 			head[i] = c.Head
 		}
-		return e, e.csv.Write(head)
+		out, err := csvcell.New(e.buf, !s.NoMark, head)
+		e.csv = &out
+		return e, err
 	}
 	return nil, ErrFormat
 }
 
 func (e *exporter) row(o api.Operation) error {
 	if e.csv != nil {
-		return e.csv.Write(csvRow(o))
+		row := make([]csvcell.Cell, len(csvColumns))
+		for i, c := range csvColumns {
+			row[i] = c.Cell(o)
+		}
+		return e.csv.Row(row)
 	}
 	b, err := o.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	for _, part := range [][]byte{oneLine(b), {'\n'}} {
-		if _, err := e.buf.Write(part); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = e.buf.WriteString(untrusted.JSON(oneLine(b)) + "\n")
+	return err
 }
 
 // oneLine replaces line ends in JSON, which can only be white space, by spaces.
-func oneLine(b []byte) []byte {
-	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(b)))
-}
+func oneLine(b []byte) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(string(b)) }
 
 func (e *exporter) flush() error {
 	if e.csv != nil {
-		e.csv.Flush()
-		if err := e.csv.Error(); err != nil {
+		if err := e.csv.Flush(); err != nil {
 			return err
 		}
 	}
 	return e.buf.Flush()
-}
-
-func csvRow(o api.Operation) []string {
-	out := make([]string, len(csvColumns))
-	for i, c := range csvColumns {
-		out[i] = c.Cell(o)
-	}
-	return out
 }

@@ -1,13 +1,16 @@
 package index
 
 import (
+	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
 
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api/untrusted"
 	"opdeck/internal/format/csvcell"
 )
 
@@ -59,7 +62,8 @@ func TotalsHead(by []By) []string {
 	return append(out, "operations", "unusable", "sum")
 }
 
-// Cells returns the line in the columns of TotalsHead; the last three are numbers.
+// Cells returns the line in the columns of TotalsHead; the last three are numbers, the sum with the digits of its
+// currency.
 func (l TotalsLine) Cells() []string {
 	var out []string
 	named := false
@@ -72,7 +76,11 @@ func (l TotalsLine) Cells() []string {
 	if !named {
 		out = append(out, l.Currency)
 	}
-	return append(out, strconv.FormatInt(l.Operations, 10), strconv.FormatInt(l.Unusable, 10), l.Sum)
+	sum := l.Sum
+	if d, _, err := apd.NewFromString(sum); err == nil {
+		sum = csvcell.Amount(d, l.Currency).String()
+	}
+	return append(out, strconv.FormatInt(l.Operations, 10), strconv.FormatInt(l.Unusable, 10), sum)
 }
 
 // exportTotals writes the totals of a sheet.
@@ -84,32 +92,34 @@ func (x *Index) exportTotals(ctx context.Context, w io.Writer, s Sheet) (int, er
 	lines := all.Lines(s.By)
 	switch s.Format {
 	case JSONL:
-		enc := json.NewEncoder(w)
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
 		for _, l := range lines {
 			if err := enc.Encode(l); err != nil {
 				return 0, err
 			}
 		}
-		return len(lines), nil
+		_, err := io.WriteString(w, untrusted.JSON(b.String()))
+		return len(lines), err
 	case CSV:
-		out := csv.NewWriter(w)
-		if err := out.Write(TotalsHead(s.By)); err != nil {
+		out, err := csvcell.New(w, !s.NoMark, TotalsHead(s.By))
+		if err != nil {
 			return 0, err
 		}
 		for _, l := range lines {
 			cells := l.Cells()
+			row := make([]csvcell.Cell, len(cells))
 			for i, c := range cells {
-				if cells[i] = csvcell.Text(c); i >= len(cells)-3 {
-					cells[i] = csvcell.Number(c)
+				if row[i] = csvcell.Text(c); i >= len(cells)-3 {
+					row[i] = csvcell.Number(c)
 				}
 			}
-			if err := out.Write(cells); err != nil {
+			if err := out.Row(row); err != nil {
 				return 0, err
 			}
 		}
-		out.Flush()
-		return len(lines), out.Error()
+		return len(lines), out.Flush()
 	}
 	return 0, ErrFormat
 }

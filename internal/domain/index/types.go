@@ -179,6 +179,7 @@ type Sheet struct {
 	Totals bool
 	By     []By // of totals
 	Format Format
+	NoMark bool // a CSV without the byte order mark, which spreadsheets need to read UTF-8
 }
 
 // String describes the sheet for the audit trail.

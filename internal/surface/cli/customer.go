@@ -70,16 +70,14 @@ func customerListCommand(r *root) *cobra.Command {
 			return err
 		}
 		t := fieldTable(r.options(ctx, a), field.Customers, found.Items, "cuid", "name", "type", "status", "created")
-		t.times[len(t.head)] = listTime(r.options(ctx, a), field.Column{})
-		t.head = append(t.head, "BEGUN")
+		since := make([]string, len(found.Items))
 		for i, c := range found.Items {
 			rec, begun := begun[string(c.CUID)]
-			at := ""
 			if begun {
-				found.Begun, at = append(found.Begun, rec), rec.Begun().UTC().Format(time.RFC3339)
+				found.Begun, since[i] = append(found.Begun, rec), rec.Begun().UTC().Format(time.RFC3339)
 			}
-			t.rows[i] = append(t.rows[i], at)
 		}
+		t.extend("BEGUN", since, listTime(r.options(ctx, a), field.Column{}))
 		return out.print(found, found.Items, t)
 	})
 	cmd.Flags().StringVar(&expr, "filter", "", "only what matches this filter, for example 'status:VERIFY,MODERATION "+

@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"math"
 	"os"
-	"strings"
 
 	"opdeck/api"
-	"opdeck/api/untrusted"
-	"opdeck/internal/domain/index"
 	"opdeck/internal/system/wholefile"
 )
 
@@ -77,48 +73,4 @@ func (r *root) toFile(args []string, fn func(io.Writer) error) error {
 	}
 	return &api.Error{Kind: api.Usage, Public: "The file cannot be written, or already exists: " + args[0] + ".",
 		Err: err}
-}
-
-// safeLines writes complete lines, cleaned for a terminal. Close writes the rest.
-type safeLines struct {
-	w     io.Writer
-	clean func(string) string
-	rest  []byte
-}
-
-// cleanFor returns the cleaning for a format: JSON keeps everything as escapes, CSV gets marks for control
-// characters.
-func cleanFor(f index.Format) func(string) string {
-	if f == index.JSONL {
-		return escapeFormat
-	}
-	return func(s string) string {
-		lines := strings.Split(s, "\n")
-		for i, l := range lines {
-			lines[i], _ = untrusted.Clean(l, len(l)+1)
-		}
-		return strings.Join(lines, "\n")
-	}
-}
-
-func (s *safeLines) Write(b []byte) (int, error) {
-	s.rest = append(s.rest, b...)
-	end := bytes.LastIndexByte(s.rest, '\n') + 1
-	if end == 0 {
-		return len(b), nil
-	}
-	out := s.clean(string(s.rest[:end]))
-	s.rest = append(s.rest[:0], s.rest[end:]...)
-	_, err := io.WriteString(s.w, out)
-	return len(b), err
-}
-
-// Close writes a last line without a line end.
-func (s *safeLines) Close() error {
-	if len(s.rest) == 0 {
-		return nil
-	}
-	_, err := io.WriteString(s.w, s.clean(string(s.rest)))
-	s.rest = nil
-	return err
 }

@@ -119,8 +119,15 @@ func fieldTable[T any](o present.Options, c *field.Catalogue[T], records []T, na
 			t.times[i] = listTime(o, f.Column)
 		}
 		for k, record := range records {
-			t.rows[k] = append(t.rows[k], present.Exact(f, record, 64))
+			t.rows[k] = append(t.rows[k], present.Exact(f, record, 2000))
 		}
+	}
+	for _, c := range c.SheetOf(names...) {
+		sheet := sheetColumn{head: strings.ToUpper(c.Head)}
+		for _, record := range records {
+			sheet.cells = append(sheet.cells, c.Cell(record))
+		}
+		t.sheet = append(t.sheet, sheet)
 	}
 	return t
 }
@@ -153,10 +160,7 @@ func operationTreeCommand(r *root) *cobra.Command {
 			all, levels = append(all, c.Operation), append(levels, strconv.Itoa(c.Depth))
 		}
 		t := operationTable(r.options(ctx, a), all)
-		t.head = append(t.head, "LEVEL")
-		for i := range t.rows {
-			t.rows[i] = append(t.rows[i], levels[i])
-		}
+		t.extend("LEVEL", levels, nil)
 		return out.print(treeJSON{tree.Raw}, all, t)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -362,14 +361,17 @@ func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 
 func operationExportCommand(r *root) *cobra.Command {
 	var c choice
+	var noMark bool
 	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that match the filter to a new file (mode " +
-		"0600), as CSV for\n" +
-		"spreadsheets or as JSON lines, each the record as the service sent it. Nothing is overwritten.\n" +
-		"FILE may be -, standard output. The export is recorded.",
+		"0600): as CSV for spreadsheets if its name ends in .csv, as JSON lines, each the record as the service sent it, " +
+		"if it ends in .jsonl. -o csv or -o jsonl wins over the name. Nothing is overwritten. FILE may be -, standard " +
+		"output, which gets the same bytes. The export is recorded.\n\n" +
+		"CSV is UTF-8 with a byte order mark. Times are in UTC, an amount is a decimal beside a column with its currency, " +
+		"no cell has control characters, and text that a spreadsheet would run has an apostrophe before it.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			as := index.Format(r.output)
-			if as != index.CSV && as != index.JSONL {
-				return usage("operation export needs -o csv or -o jsonl")
+			as, err := exportFormat(r, args[0])
+			if err != nil {
+				return err
 			}
 			f, s, err := c.parse(r, a)
 			if err != nil {
@@ -378,13 +380,11 @@ func operationExportCommand(r *root) *cobra.Command {
 			if err := freshenIndex(r, ctx, a, c.cached); err != nil {
 				return err
 			}
-			sheet := index.Sheet{Filter: f, Sort: s, Format: as}
+			sheet := index.Sheet{Filter: f, Sort: s, Format: as, NoMark: noMark}
 			var done app.Exported
 			written := ""
 			if args[0] == "-" {
-				w := &safeLines{w: r.env.Out, clean: cleanFor(as)}
-				done.Rows, done.Fresh, err = a.Mirror().ExportTo(ctx, w, sheet, r.progress())
-				err = errors.Join(err, w.Close())
+				done.Rows, done.Fresh, err = a.Mirror().ExportTo(ctx, r.env.Out, sheet, r.progress())
 			} else {
 				done, err = a.Mirror().Export(ctx, sheet, args[0], r.progress())
 				written = " written to " + args[0]
@@ -396,8 +396,26 @@ func operationExportCommand(r *root) *cobra.Command {
 			sayWhatIsMissing(r, a, done.Fresh)
 			return sayUnreported(r, ctx, a, f)
 		})}))
+	cmd.Flags().BoolVar(&noMark, "no-bom", false, "CSV without the byte order mark")
 	r.printed[cmd] = []printed{{jsonl: reflect.TypeFor[api.Operation]()}}
 	return cmd
+}
+
+// exportFormat is the format of -o, else that of the file's name.
+func exportFormat(r *root, file string) (index.Format, error) {
+	if as := index.Format(r.output); as == index.CSV || as == index.JSONL {
+		return as, nil
+	}
+	as, ok := index.FormatOf(file)
+	switch {
+	case r.output == "json":
+		return as, usage("operation export writes csv or jsonl, not json")
+	case !ok && file == "-":
+		return as, usage("standard output has no file name: use -o csv or -o jsonl")
+	case !ok:
+		return as, usage("the file name must end in .csv or .jsonl, or use -o csv or -o jsonl")
+	}
+	return as, nil
 }
 
 // progress prints the progress of a long job, at most twice a second.

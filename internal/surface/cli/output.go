@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,40 +34,20 @@ func (r *root) encode(w io.Writer, v any, indent bool) error {
 	if indent {
 		doc = string(format.Indent([]byte(doc))) + "\n"
 	}
-	_, err := io.WriteString(w, escapeFormat(doc))
+	_, err := io.WriteString(w, untrusted.JSON(doc))
 	return err
-}
-
-// escapeFormat writes every character that could affect a terminal as a JSON escape. In JSON such characters occur
-// only in strings.
-func escapeFormat(s string) string {
-	if c, f := untrusted.Clean(s, len(s)+1); f == 0 && len(c) == len(s) {
-		return s
-	}
-	var b strings.Builder
-	for _, c := range s {
-		if c == '\n' || c >= 0x20 && c < 0x7f {
-			b.WriteRune(c)
-			continue
-		}
-		if _, f := untrusted.Clean(string(c), 2); f&(untrusted.Control|untrusted.Format|untrusted.Invalid) == 0 {
-			b.WriteRune(c)
-			continue
-		}
-		if c > 0xffff {
-			c -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(c>>10), 0xdc00+(c&0x3ff))
-			continue
-		}
-		fmt.Fprintf(&b, `\u%04x`, c)
-	}
-	return b.String()
 }
 
 // tableTime is the format of times in a table, in UTC.
 const tableTime = "2006-01-02 15:04:05"
 
-// table is a list for people, or CSV for programs.
+// sheetColumn is a column of a CSV file.
+type sheetColumn struct {
+	head  string
+	cells []csvcell.Cell // one a row
+}
+
+// table is a list for people, or CSV for spreadsheets and programs.
 type table struct {
 	head    []string
 	right   map[int]bool                   // columns of numbers
@@ -77,8 +56,8 @@ type table struct {
 	key     int                            // the column that tells rows apart: whole in every terminal
 	record  bool                           // one record: values continue on more lines
 	rows    [][]string
-	exact   [][]string // the rows for programs; nil: the same
-	empty   string     // printed if there are no rows
+	sheet   []sheetColumn // the columns of CSV; nil: the same
+	empty   string        // printed if there are no rows
 }
 
 // tabled is a table with these headings, separated by |.
@@ -114,23 +93,47 @@ func card(sections []present.Section) *table {
 // listed is a table of records in these columns: people get the screens' cells, programs the exact values.
 func listed[T any](o present.Options, columns []present.Column[T], items []T) *table {
 	t := tabled("")
-	t.head, t.exact = nil, [][]string{}
-	for i, c := range columns {
-		t.head = append(t.head, strings.ToUpper(c.Name))
-		t.right[i], t.columns[i] = c.Align != present.Left, c.Column
-	}
+	t.head, t.rows = nil, make([][]string, len(items))
 	t.key = max(slices.IndexFunc(columns, func(c present.Column[T]) bool { return c.ID }), 0)
-	for _, item := range items {
-		row, exact := make([]string, len(columns)), make([]string, len(columns))
-		for i, c := range columns {
-			row[i] = c.Cell(o, item).Text
-			if exact[i] = row[i]; c.Exact != nil {
-				exact[i] = oneLine(c.Exact(item))
-			}
+	for i, c := range columns {
+		head, cell := strings.ToUpper(c.Name), csvcell.Text
+		t.head = append(t.head, head)
+		if t.right[i], t.columns[i] = c.Align != present.Left, c.Column; t.right[i] {
+			cell = csvcell.Number
 		}
-		t.rows, t.exact = append(t.rows, row), append(t.exact, exact)
+		if c.Time && c.Exact != nil {
+			head = csvcell.Zoned(head)
+		}
+		sheet := sheetColumn{head: head}
+		for k, item := range items {
+			text := c.Cell(o, item).Text
+			t.rows[k] = append(t.rows[k], text)
+			if c.Exact != nil {
+				text = c.Exact(item)
+			}
+			sheet.cells = append(sheet.cells, cell(text))
+		}
+		t.sheet = append(t.sheet, sheet)
 	}
 	return t
+}
+
+// extend adds a column to a table of fields; shown formats its cells if they are times.
+func (t *table) extend(head string, cells []string, shown func(time.Time) string) {
+	sheet := sheetColumn{head: head}
+	if shown != nil {
+		t.times[len(t.head)], sheet.head = shown, csvcell.Zoned(head)
+	}
+	t.head = append(t.head, head)
+	for i, c := range cells {
+		t.rows[i] = append(t.rows[i], c)
+		cell := csvcell.Text(c)
+		if at, err := time.Parse(time.RFC3339Nano, c); err == nil && shown != nil {
+			cell = csvcell.Time(at)
+		}
+		sheet.cells = append(sheet.cells, cell)
+	}
+	t.sheet = append(t.sheet, sheet)
 }
 
 // aligned is the text of a cell that stands to the right, as whole numbers do.
@@ -179,29 +182,37 @@ func (t *table) none(sentence string) *table {
 	return t
 }
 
-// csv prints the rows for a spreadsheet: no text is a formula, and numbers stay numbers.
+// csv prints the rows for a spreadsheet, without a byte order mark, which programs would take for a part of the first
+// heading.
 func (t *table) csv(w io.Writer) error {
-	c := csv.NewWriter(w)
-	if err := c.Write(t.head); err != nil {
+	columns := t.sheet
+	for i := 0; t.sheet == nil && i < len(t.head); i++ {
+		c := sheetColumn{head: t.head[i]}
+		for _, row := range t.rows {
+			cell := csvcell.Text(row[i])
+			if t.right[i] {
+				cell = csvcell.Number(row[i])
+			}
+			c.cells = append(c.cells, cell)
+		}
+		columns = append(columns, c)
+	}
+	head := make([]string, len(columns))
+	for i, c := range columns {
+		head[i] = c.head
+	}
+	out, err := csvcell.New(w, false, head)
+	for k := 0; k < len(t.rows) && err == nil; k++ {
+		row := make([]csvcell.Cell, len(columns))
+		for i, c := range columns {
+			row[i] = c.cells[k]
+		}
+		err = out.Row(row)
+	}
+	if err != nil {
 		return err
 	}
-	rows := t.exact
-	if rows == nil {
-		rows = t.rows
-	}
-	for _, row := range rows {
-		out := make([]string, len(row))
-		for i, cell := range row {
-			if out[i] = csvcell.Text(cell); t.right[i] {
-				out[i] = csvcell.Number(cell)
-			}
-		}
-		if err := c.Write(out); err != nil {
-			return err
-		}
-	}
-	c.Flush()
-	return c.Error()
+	return out.Flush()
 }
 
 // say prints a sentence for people to standard error, apart from data.

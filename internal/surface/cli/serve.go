@@ -109,7 +109,7 @@ var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", 
 	"event", "phase",
 	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret",
 	"operations",
-	"reveal", "customers", "accounts", "counterparties", "rejected", "waiting", "consistency"}
+	"reveal", "customers", "accounts", "counterparties", "rejected", "waiting", "consistency", "no-bom"}
 
 // offered returns an error if a command line is not allowed over SSH.
 func (r *root) offered(role api.Role) (path string, err error) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,13 +49,15 @@ func tariffTable(o present.Options, items []api.Tariff, columns ...string) *tabl
 	t := fieldTable(o, field.Tariffs, items, columns...)
 	received := present.Options{Masked: o.Masked} // times as they came: programs get those
 	for _, m := range present.Members(received, items) {
+		var shown func(time.Time) string
 		if m.Moment {
-			t.times[len(t.head)] = listTime(o, field.Column{})
+			shown = listTime(o, field.Column{})
 		}
-		t.head = append(t.head, oneLine(m.Name))
+		cells := make([]string, len(items))
 		for i, it := range items {
-			t.rows[i] = append(t.rows[i], m.Cell(received, it).Text)
+			cells[i] = m.Cell(received, it).Text
 		}
+		t.extend(oneLine(m.Name), cells, shown)
 	}
 	return t
 }

@@ -129,7 +129,7 @@ func column(t *testing.T, csv, name string) []string {
 	for line := range strings.Lines(csv) {
 		cells := strings.Split(strings.TrimSpace(line), ",")
 		if at < 0 {
-			if at = slices.IndexFunc(cells, func(s string) bool { return strings.EqualFold(s, name) }); at < 0 {
+			if at = slices.IndexFunc(cells, func(s string) bool { return strings.EqualFold(strings.TrimSuffix(s, " (UTC)"), name) }); at < 0 {
 				t.Fatalf("no column %s in %s", name, line)
 			}
 			continue
