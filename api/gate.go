@@ -53,7 +53,8 @@ type Verdict string
 
 // The verdicts.
 const (
-	Done    Verdict = "done"     // the answer or a read shows the wanted state
+	Done    Verdict = "done"     // the request's own answer says so, alone or with a read
+	Seen    Verdict = "seen"     // a read shows the wanted state; the request has no answer and may still arrive
 	Denied  Verdict = "refused"  // the service said no
 	Failed  Verdict = "failed"   // nothing was sent
 	Unclear Verdict = "unknown"  // sent, and nothing proves the outcome yet
@@ -130,26 +131,25 @@ type Pending struct {
 
 // Follower keeps writes across processes until they are settled.
 type Follower interface {
-	// Sending stores a write before it leaves; nil means that it is durable. If another write holds its claim,
-	// Sending stores nothing and returns that one: of concurrent calls in all processes, one is stored.
+	// Sending stores a write before it leaves, and returns the one that holds its claim: p, which is then durable, or
+	// another one, and nothing was stored. Of concurrent calls in all processes, one is stored.
 	Sending(ctx context.Context, p Pending) (*Doubt, error)
-	// Ended takes the outcome: an unknown one is followed up, any other is dropped.
+	// Ended takes the outcome: a write without an answer of its own is followed up, any other is dropped.
 	Ended(ctx context.Context, ref string, out Outcome) error
-	// Doubt returns the write that holds a claim and whose outcome is still unknown; nil for none. date is the
-	// service's time, zero if not known.
+	// Doubt returns the write that holds a claim and may still arrive; nil for none. date is the service's time, zero
+	// if not known.
 	Doubt(ctx context.Context, claim string, date time.Time) (*Doubt, error)
 	// Claimed reports whether another write of the kind of p created the object with that id.
 	Claimed(ctx context.Context, p Probe, id string) (bool, error)
 }
 
-// Doubt is a write that may have been sent and whose outcome is unknown.
+// Doubt is a write that may have been sent and has no answer of its own.
 type Doubt struct {
-	Kind  ActKind
 	Ref   string // of the intent in the audit trail
 	What  string // names it for people, safe to draw: "Removing a.pdf, operation 62387cd9"
 	Who   string // safe to draw
 	Sent  time.Time
-	Until time.Time // after it the write is no longer looked up and may be sent again
+	Until time.Time // after it the write is not expected to arrive, and may be sent again
 }
 
 // Gate checks every write, in this order: role, read-only, a trail that records, doubt, guard, approval, audit intent;
@@ -175,6 +175,7 @@ type Permit struct {
 	began    time.Time
 	who      Actor
 	followed bool
+	until    time.Time // while its request has no answer, it may arrive until then; zero: not known
 }
 
 // Begin permits an act of the rule or refuses it. guard is opdeck's own check of the object (locked, end state); nil
@@ -224,13 +225,14 @@ func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Prob
 	if g.Follow == nil {
 		return nil
 	}
-	other, err := g.Follow.Sending(ctx, Pending{Ref: p.ref, Act: p.Act, Who: p.who, Approval: p.approval, Probe: probe,
+	holder, err := g.Follow.Sending(ctx, Pending{Ref: p.ref, Act: p.Act, Who: p.who, Approval: p.approval, Probe: probe,
 		Claim: rule.Claim(p.Act), Date: g.Date()})
-	if p.followed = err == nil && other == nil; p.followed {
+	if p.followed = err == nil && holder.Ref == p.ref; p.followed {
+		p.until = holder.Until
 		return nil
 	}
 	if err == nil {
-		no := InDoubt(p.Act, *other)
+		no := InDoubt(p.Act, *holder)
 		return errors.Join(no, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleDoubt, Detail: no.Public}))
 	}
 	return unnoted(p.Act, errors.Join(err, g.End(ctx, p, Outcome{Verdict: Failed, Rule: RuleAudit,
@@ -257,8 +259,7 @@ func (g *Gate) refuse(ctx context.Context, rule WriteRule, act Act, guard func()
 	return guard()
 }
 
-// doubted refuses to repeat a request whose outcome is unknown, or to send its opposite, unless the request is
-// idempotent.
+// doubted refuses to repeat a request that may still arrive, or to send its opposite.
 func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 	claim := rule.Claim(act)
 	if g.Follow == nil || claim == "" {
@@ -276,15 +277,21 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 
 // InDoubt is the refusal of act because of the write d.
 func InDoubt(act Act, d Doubt) *Error {
-	const clock = "15:04:05 UTC"
-	what, when := "The same", "It can be sent again"
-	if d.Kind != act.Kind {
-		what, when = "The opposite ("+d.What+")", "This can be sent"
-	}
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
-		Public: fmt.Sprintf("%s was sent by %s at %s, and its outcome is still unknown (%s). %s when it is known, "+
-			"or after %s.", what, cmp.Or(d.Who, "Another person"), d.Sent.UTC().Format(clock), d.Ref, when,
-			d.Until.UTC().Format(clock))}
+		Public: fmt.Sprintf("%s: sent by %s at %s without an answer so far (%s). It may still arrive until %s, and until "+
+			"then opdeck sends nothing that repeats or undoes it.", d.What, cmp.Or(d.Who, "another person"),
+			d.Sent.UTC().Format(clock), d.Ref, d.Until.UTC().Format(clock))}
+}
+
+// clock is the time of day in sentences of this package.
+const clock = "15:04:05 UTC"
+
+// MayArrive says until when a request without an answer may still arrive, zero if not known: the end of a sentence.
+func MayArrive(until time.Time) string {
+	if until.IsZero() {
+		return "our request had no answer and may still arrive"
+	}
+	return "our request had no answer and may still arrive until " + until.UTC().Format(clock)
 }
 
 // unnoted is the refusal of a write that the store cannot record.

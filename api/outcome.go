@@ -12,7 +12,8 @@ import (
 
 // The outcome of a write is reported only with proof (docs/outcomes.md):
 //
-//	done      the answer shows the wanted state
+//	done      the answer shows the wanted state, or it is a complete 2xx and a read shows the state
+//	seen      a read shows the wanted state, and the request has no answer
 //	refused   the service said no, in its own words or by a documented status
 //	not sent  nothing left: no slot, no session, no connection
 //	unknown   everything else; reads settle it
@@ -89,6 +90,15 @@ func (r WriteRule) contrary(body Object, proof, no bool) bool {
 	thing := ObjectIn(body.Member("item")).Len() > 0 || r.says(body, true)
 	flagged := body.Fails() || r.says(body, false)
 	return proof && (no || flagged) || thing && flagged
+}
+
+// answered reports whether the request has an answer of its own, though it does not show the wanted state: a complete
+// 2xx that reports no failure. The request then does not arrive any more. A 202 is for later, and a web page comes from
+// a proxy.
+func (r WriteRule) answered(a Answer) bool {
+	body := ObjectOf(a.Body)
+	return a.err == nil && a.Status >= 200 && a.Status < 300 && a.Status != http.StatusAccepted && !body.Fails() &&
+		!r.says(body, false) && !bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 }
 
 // never reports whether a status says nothing about the write: the call timed out, was throttled, or a proxy

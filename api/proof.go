@@ -53,9 +53,10 @@ type WriteRule struct {
 	Past, Shows string
 	// Flag is a member beside "success" that reports success; "" for none.
 	Flag string
-	// Opposite is the write that undoes this one on the same object and item; "" for none.
+	// Opposite is the write that undoes this one on the same object and item; "" for none. A write that replaces all
+	// of an object is its own opposite, whatever it contains.
 	Opposite ActKind
-	// Again: the write is idempotent.
+	// Again: the write may be repeated at any time.
 	Again bool
 	// OwnToken: the request carries a second token, which the service's words may be about.
 	OwnToken bool
@@ -76,8 +77,8 @@ func (r WriteRule) Proves(p Probe, body Object, answer bool) bool {
 	return body.Exists() && r.Shown != nil && r.Shown(p, body, answer)
 }
 
-// Claim identifies what no other write may do while act is in doubt: the same request or, if the act has an opposite,
-// both on the same object and item; "" for idempotent writes.
+// Claim identifies what no other write may do while act may still arrive: the same request or, if the act has an
+// opposite, both on the same object and item; "" for writes whose repetition is harmless.
 func (r WriteRule) Claim(act Act) string {
 	if r.Again {
 		return ""

@@ -28,22 +28,24 @@ type Observation struct {
 }
 
 // settle looks until the wanted state shows or Options.SettleWait is over. If the caller leaves, the current look
-// ends and no other begins.
-func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, lost error) (Answer, Outcome, error) {
+// ends and no other begins. A request without an answer may arrive until the given time: who made the state is then
+// not known.
+func (c *Client) settle(ctx context.Context, w Write, until time.Time, a Answer, out Outcome, lost error) (Answer,
+	Outcome, error) {
 	sent := a.At
 	began := c.opt.Now()
-	until := began.Add(c.opt.SettleWait)
+	end := began.Add(c.opt.SettleWait)
 	var looked time.Time // when the last look with an answer was made
 	var lookErr error
 	calls, cost := 0, 0 // of all looks, of the last one
 	for i, part := range settleAt {
 		wait := began.Add(time.Duration(part * float64(c.opt.SettleWait))).Sub(c.opt.Now())
-		if w.Look == nil || i > 0 && (calls+cost > len(settleAt) || c.opt.SettleWait <= 0 || c.opt.Now().After(until) ||
+		if w.Look == nil || i > 0 && (calls+cost > len(settleAt) || c.opt.SettleWait <= 0 || c.opt.Now().After(end) ||
 			c.opt.Sleep(ctx, max(wait, 0)) != nil) {
 			break
 		}
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx),
-			max(until.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))
+			max(end.Sub(c.opt.Now()), min(minLook, c.opt.Timeout)))
 		s, err := w.Look(bound, w.Probe)
 		cancel()
 		cost = max(s.Calls, 1)
@@ -56,8 +58,12 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 			Rests: []evidence.Evidence{s.Evidence}}
 		if s.Shown && s.Evidence.Flaw(evidence.Need{}) == evidence.Sound { // read by this call, after the write
 			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
-			out.Why.Says, out.Why.Lost = w.Rule.Past, true
-			out.Detail = "no answer; confirmed by reading the object"
+			out.Why.Says, out.Why.Read = w.Rule.Past, true
+			out.Detail = "the answer did not say so; confirmed by reading the object"
+			if !w.Rule.answered(a) {
+				out.Verdict, out.Detail = Seen, "no answer; a read of the object shows the wanted state"
+				out.Why.Open = MayArrive(until)
+			}
 			s.Answer.Settled = true
 			return s.Answer, out, nil
 		}
@@ -68,7 +74,6 @@ func (c *Client) settle(ctx context.Context, w Write, a Answer, out Outcome, los
 
 // unsettled is the error of a write whose outcome is still unknown.
 func unsettled(w Write, a Answer, sent, looked time.Time, err error, lost *Error) *Error {
-	const clock = "15:04:05 UTC"
 	e := &Error{Op: w.Request.Op, Kind: UnknownOutcome, Status: a.Status, RequestID: a.RequestID, Err: err,
 		Public: "Sent at " + sent.UTC().Format(clock) + ". The outcome is still unknown."}
 	switch {

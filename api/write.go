@@ -19,7 +19,7 @@ type Write struct {
 }
 
 // Write is the only way of a write to the wire: dry run, gate, call and, if the answer proves nothing, reads that
-// settle it (docs/outcomes.md). A nil error means that the write is proven done. The answer is then the write's own,
+// settle it (docs/outcomes.md). A nil error means that the wanted state is there. The answer is then the write's own,
 // or that of the read that showed it.
 func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	if acts, ok := ctx.Value(dryRunKey{}).(*[]Act); ok {
@@ -40,7 +40,7 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	out, err := decide(w.Rule, w.Probe, w.Request.Op, a, err)
 	out.Why = w.conclusion(a, out)
 	if out.Verdict == Unclear {
-		a, out, err = c.settle(ctx, w, a, out, err)
+		a, out, err = c.settle(ctx, w, permit.until, a, out, err)
 	}
 	a.Made = out.Found
 	evidence.Note(ctx, out.Why)

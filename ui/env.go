@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -99,12 +100,13 @@ func (e *Env) SwitchPreview() Action {
 	})
 }
 
-// Proven is the notice of a write on an object that is done; it says so if only a read showed that.
-func (e *Env) Proven(object, done string) Notify {
-	if evidence.Of(e.Root).LostAnswer(object) {
-		done = "The answer was lost; a read confirms: " + done
+// Proven is the sentence about a write on an object that is done. If only a read shows that, it says so, and until when
+// a request without an answer may still arrive.
+func (e *Env) Proven(object, done string) string {
+	if c, byRead := evidence.Of(e.Root).ByRead(object); byRead {
+		done = strings.TrimSpace("A read confirms: " + done + " " + c.Missing())
 	}
-	return Notify{Level: Success, Text: done}
+	return done
 }
 
 // Zone returns the time zone of shown times: local or UTC.

@@ -111,15 +111,15 @@ func TestChangedSinceSeen(t *testing.T) {
 func TestLostAnswers(t *testing.T) {
 	for _, c := range []struct {
 		fault   string
-		kind    api.Kind // "" when the read shows that it was done
+		kind    api.Kind // "" when the read shows the wanted state
 		verdict api.Verdict
 	}{
-		{"drop=remove", "", api.Done},
-		{"reset=remove", "", api.Done},
-		{"truncate=remove", "", api.Done},
-		{"after=remove:504", "", api.Done},
+		{"drop=remove", "", api.Seen},
+		{"reset=remove", "", api.Seen},
+		{"truncate=remove", "", api.Seen},
+		{"after=remove:504", "", api.Seen},
 		{"status=remove:502", api.UnknownOutcome, api.Unclear},
-		{"rubbish=remove", "", api.Done},
+		{"rubbish=remove", "", api.Seen},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			r := newRig(t, false, sandbox.Options{})

@@ -184,7 +184,8 @@ type NewApplication struct {
 // deprecate this call (spec, Versioning rule 3) in favour of the compliance link.
 var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
 	Path: applicationPath, Class: limit.Customer,
-	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application", Rule: api.WriteRule{Again: true}},
+	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application",
+	Opposite: api.ActSetApplication},
 	Proof{Past: "set", Shows: saysSo, Shown: isSet, Look: lookAtApplication("contains what was sent", isSet),
 		Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
 	writing[NewApplication, api.Result]{

@@ -26,6 +26,9 @@ type hookWire struct {
 	Secret string `json:"jwtSecret"`
 }
 
+// HookObject is the id of the webhook settings as the object of an act.
+const HookObject = "settings"
+
 // GetHooks reads the webhook settings (a general call).
 var GetHooks = read(Route{Kind: "hook.get", Op: "read webhook settings", Path: "/v2/hook/get", Class: limit.General,
 	Need: api.MayRead, OwnToken: true, Open: true,
@@ -59,7 +62,7 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost,
 	Path: "/v2/hook/set", Class: limit.General,
 	Need: api.MayHooks, OwnToken: true, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
-	Rule: api.WriteRule{Again: true}},
+	Opposite: api.ActSetHooks},
 	Proof{Past: "set", Shows: saysSo, Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings",
 		"the settings read", "contain what was sent", isHooked,
 		func(api.Probe) []string { return nil })},
@@ -81,7 +84,7 @@ func planHooks(ctx context.Context, w *Wire, h api.HookSettings) (plan, error) {
 		Parameters any `json:"parameters"`
 	}
 	salt := uuid.NewString()
-	return plan{Object: "hooks", ID: "settings", Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}),
+	return plan{Object: "hooks", ID: HookObject, Body: jsonBody(body{hookWire{h, h.JWTSecret.Reveal()}}),
 		Shows:  body{shownHooks(h)},
 		Secret: w.client.SecretDigest("hook", h.JWTSecret), Summary: "Set the service's webhook settings",
 		Guard: func() error { return maySetHooks(h) },

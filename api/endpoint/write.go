@@ -199,7 +199,7 @@ func unmarshal(raw json.RawMessage, v any) error { return json.Unmarshal(raw, v)
 // result decodes the {"success", "message"} of a write that is proven done.
 func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answer) (api.Result, error) {
 	if a.Settled {
-		return api.Result{Success: true, Message: "No answer; confirmed by reading the object."}, nil
+		return api.Result{Success: true, Message: "Confirmed by reading the object."}, nil
 	}
 	return api.Result{Success: true, Message: api.Quote(api.ObjectOf(a.Body).Find("message"), maxMessage), Raw: a.Body},
 		nil

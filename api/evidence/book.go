@@ -54,14 +54,15 @@ func (b *Book) About(object string) (out []Conclusion) {
 	return append(out, all...)
 }
 
-// LostAnswer reports whether the newest write on an object is proven by a read, because its own answer proved nothing.
-func (b *Book) LostAnswer(object string) bool {
+// ByRead returns the conclusion about the newest write on an object if only a read shows the wanted state; what is Open
+// in it says that the request may still arrive.
+func (b *Book) ByRead(object string) (Conclusion, bool) {
 	for _, c := range b.About(object) {
 		if c.Kind == Act && strings.EqualFold(c.Object, object) {
-			return c.Lost
+			return c, c.Read
 		}
 	}
-	return false
+	return Conclusion{}, false
 }
 
 type bookKey struct{}

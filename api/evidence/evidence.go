@@ -148,7 +148,7 @@ type Conclusion struct {
 	Object string     `json:"object,omitempty"` // id; "": no single object, but the list or the session
 	Rests  []Evidence `json:"rests"`            // empty: no read supports it
 	Open   string     `json:"open,omitempty"`   // what is missing, for people; "": nothing
-	Lost   bool       `json:"-"`                // of an act: its own answer proved nothing, a later read did
+	Read   bool       `json:"-"`                // of an act: a read shows the wanted state, its own answer did not
 }
 
 // Line is the conclusion for people: "removed: the operation read at 11:02:14 no longer lists it".
@@ -164,6 +164,14 @@ func (c Conclusion) Grounds(zone *time.Location) string {
 		said = append(said, cmp.Or(c.Open, string(NothingShown)))
 	}
 	return strings.Join(said, "; ")
+}
+
+// Missing is what is open as a sentence, "" for nothing.
+func (c Conclusion) Missing() string {
+	if c.Open == "" {
+		return ""
+	}
+	return strings.ToUpper(c.Open[:1]) + c.Open[1:] + "."
 }
 
 // Flaw is the first reason why the conclusion does not hold: all its evidence must fulfil n.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/answers"
+	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/store"
@@ -315,6 +317,8 @@ func (a factReader) writeFacts(ctx context.Context, f *verdict.Facts, _ session.
 	if err != nil {
 		return err
 	}
+	// of a write whose state was seen, a person has nothing to check: only its time is left
+	rows = slices.DeleteFunc(rows, func(r followup.Row) bool { return r.State == followup.Seen })
 	w := verdict.Writes{Doubtful: int64(len(rows))}
 	if len(rows) > 0 {
 		w.Oldest = f.Now.Add(rows[0].Sent.Sub(a.Now()))

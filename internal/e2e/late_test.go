@@ -5,8 +5,12 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -15,7 +19,8 @@ import (
 )
 
 // TestLateDelivery: a gateway answers 504 and delivers the write afterwards. The
-// command says that it does not know; a look after the delivery finds it done.
+// command says that it does not know; a look after the delivery finds the state, and the
+// request is listed until its time is over.
 func TestLateDelivery(t *testing.T) {
 	for _, write := range allWrites(t) {
 		if !write.readable {
@@ -47,20 +52,107 @@ func (w *otherWorld) late1(write aWrite, how otherAnswer) {
 	}
 	close(how.hold)
 	w.until("the late delivery", func() bool { _, done := w.counts(write.kind, key); return done == 1 })
+	if rows := w.unsettled(7, "--settle"); len(rows) != 1 || rows[0].State != "seen" {
+		w.t.Errorf("after the delivery: %v", rows)
+	}
+	w.timeIsOver()
 	if rows := w.unsettled(0, "--settle"); len(rows) != 0 {
 		w.t.Errorf("still unsettled: %v", rows)
 	}
 	if sent, done := w.counts(write.kind, key); sent != 1 || done != 1 {
 		w.t.Errorf("sent %d times, done %d times", sent, done)
 	}
-	if trail := w.run("audit", "list", "--phase", "outcome", "-o", "json"); !strings.Contains(trail.out, `"ok"`) {
-		w.t.Errorf("the trail does not say that it was done:\n%s", trail.out)
+	w.trailSaysSeen()
+}
+
+// trailSaysSeen fails if the trail does not say that the state was seen, or says ok of a request without an answer.
+func (w *otherWorld) trailSaysSeen() {
+	w.t.Helper()
+	trail := w.run("audit", "list", "--phase", "outcome", "-o", "json")
+	if !strings.Contains(trail.out, `"seen"`) || strings.Contains(trail.out, `"outcome": "ok"`) {
+		w.t.Errorf("the trail says:\n%s", trail.out)
+	}
+	if got := w.run("audit", "verify"); got.code != 0 {
+		w.t.Errorf("audit verify: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 }
 
+// timeIsOver ends [writes] late_after for what was sent, as if it had passed.
+func (w *otherWorld) timeIsOver() {
+	w.t.Helper()
+	config, err := os.ReadFile(filepath.Join(w.home, "opdeck.toml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.file("opdeck.toml", strings.Replace(string(config), "[writes]", "[writes]\nlate_after = \"1us\"", 1))
+}
+
+// TestColleagueRemovesTheSame: a gateway gives up on a removal, and a colleague removes the same document. The document
+// is removed; our request may still arrive, and until then it is not restored. Then it is, and stays.
+func TestColleagueRemovesTheSame(t *testing.T) {
+	for _, arrives := range []bool{true, false} {
+		t.Run(fmt.Sprint("arrives ", arrives), func(t *testing.T) {
+			t.Parallel()
+			w := newOtherWorld(t)
+			op := w.newOperation()
+			doc := w.documentOf(op)
+			hold := make(chan struct{})
+			arrive := sync.OnceFunc(func() { close(hold) })
+			defer arrive()
+			w.answers(api.ActRemoveDocument, otherAnswer{status: 503, kind: "text/html", body: page502, hold: hold})
+			w.mu.Lock()
+			w.came = func(api.ActKind) { op.documents = nil }
+			w.mu.Unlock()
+			got := w.run("document", "remove", op.opid, doc, "--yes")
+			said := mayArrive.FindStringSubmatch(got.err)
+			if got.code != 0 || said == nil || !strings.Contains(got.err, "The document is removed.") ||
+				strings.Contains(got.err, "document restore") {
+				t.Fatalf("exit code %d\n%s%s", got.code, got.out, got.err)
+			}
+			w.mu.Lock()
+			w.came = nil
+			w.mu.Unlock()
+			restore := []string{"document", "restore", op.opid, doc, "--yes", "-o", "json"}
+			refused := func() {
+				t.Helper()
+				got := w.run(restore...)
+				if sent, _ := w.counts(api.ActAttachDocument, op.opid); got.code != 5 || sent != 0 ||
+					!strings.Contains(got.err, `"kind": "refused"`) && !strings.Contains(got.err, `"kind":"refused"`) ||
+					!strings.Contains(got.err, "may still arrive until "+said[1]) {
+					t.Errorf("restore: exit code %d, sent %d times\n%s%s", got.code, sent, got.out, got.err)
+				}
+				rows := w.unsettled(7, "--settle")
+				if len(rows) != 1 || rows[0].State != "seen" || rows[0].Until.UTC().Format("15:04:05 UTC") != said[1] {
+					t.Errorf("unsettled: %v", rows)
+				}
+			}
+			refused()
+			if arrives {
+				arrive()
+				w.late.Wait()
+				refused()
+			}
+			w.trailSaysSeen()
+			w.timeIsOver()
+			if rows := w.unsettled(0, "--settle"); len(rows) != 0 {
+				t.Errorf("still unsettled: %v", rows)
+			}
+			if got := w.run(restore...); got.code != 0 {
+				t.Errorf("afterwards: exit code %d\n%s%s", got.code, got.out, got.err)
+			}
+			if got := w.run("document", "list", op.opid, "-o", "json"); !strings.Contains(got.out, doc) {
+				t.Errorf("the document is not there: %s%s", got.out, got.err)
+			}
+		})
+	}
+}
+
+// mayArrive finds the time in what a command says of a request without an answer.
+var mayArrive = regexp.MustCompile(`had no answer and may still arrive until (\d\d:\d\d:\d\d UTC)\.`)
+
 // TestTheOppositeWaits: a removal that is in doubt is done late. Putting the document back in
-// between would be proven by a list that still holds it, so that it is refused and sends
-// nothing. Once the removal is settled it goes through, and a later read proves it.
+// between could be undone by it, so that it is refused and sends nothing, also when a read
+// shows the removal. Once its time is over it goes through.
 func TestTheOppositeWaits(t *testing.T) {
 	for _, status := range []int{202, 504} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -76,7 +168,7 @@ func TestTheOppositeWaits(t *testing.T) {
 			w.answers(api.ActAttachDocument, otherAnswer{status: 204, undone: true})
 			restore := []string{"document", "restore", op.opid, doc, "--yes", "-o", "json"}
 			got := w.run(restore...)
-			if sent, _ := w.counts(api.ActAttachDocument, op.opid); got.code != 5 || sent != 0 || !strings.Contains(got.err, "The opposite (Removing old.pdf") {
+			if sent, _ := w.counts(api.ActAttachDocument, op.opid); got.code != 5 || sent != 0 || !strings.Contains(got.err, "Removing old.pdf") {
 				t.Errorf("in between: exit code %d, sent %d times\n%s%s", got.code, sent, got.out, got.err)
 			}
 			if other := w.run("document", "attach", op.opid, w.fileOf(op), "--yes"); other.code != 7 {
@@ -84,7 +176,11 @@ func TestTheOppositeWaits(t *testing.T) {
 			}
 			close(hold)
 			w.until("the late removal", func() bool { _, done := w.counts(api.ActRemoveDocument, op.opid); return done == 1 })
-			w.run("operation", "get", op.opid) // any read settles the removal
+			w.run("operation", "get", op.opid) // any read shows the removal
+			if got := w.run(restore...); got.code != 5 {
+				t.Errorf("removed: exit code %d\n%s%s", got.code, got.out, got.err)
+			}
+			w.timeIsOver()
 			w.answers(api.ActAttachDocument, otherAnswer{status: 204})
 			if got := w.run(restore...); got.code != 0 {
 				t.Errorf("afterwards: exit code %d\n%s%s", got.code, got.out, got.err)
@@ -97,7 +193,10 @@ func TestTheOppositeWaits(t *testing.T) {
 }
 
 // unsettled is opdeck audit unsettled, with its exit code.
-func (w *otherWorld) unsettled(code int, args ...string) (rows []struct{ State, ID string }) {
+func (w *otherWorld) unsettled(code int, args ...string) (rows []struct {
+	State, ID string
+	Until     time.Time
+}) {
 	w.t.Helper()
 	got := w.run(append([]string{"audit", "unsettled", "-o", "json"}, args...)...)
 	if got.code != code {

@@ -241,6 +241,9 @@ func TestOutcomes(t *testing.T) {
 		t.Run(string(write.kind), func(t *testing.T) {
 			t.Parallel()
 			w := newOtherWorld(t)
+			if write.kind == api.ActSetHooks { // all its tries are of one object
+				w.timeIsOver()
+			}
 			w.try(write, "the service's own answer", otherAnswer{}, []int{0}, 1)
 			for i, u := range unproven {
 				if u.only != nil && !slices.Contains(u.only, write.kind) || k > 0 && (i+k)%3 != 0 {
@@ -338,7 +341,7 @@ func (w *otherWorld) audited() {
 		w.t.Fatalf("%d outcomes of %d writes: %v", len(outcomes), len(w.codes), outcomes)
 	}
 	for i, c := range w.codes {
-		want := map[int][]string{0: {"ok"}, 7: {"unknown"}}[c.code]
+		want := map[int][]string{0: {"ok", "seen"}, 7: {"unknown"}}[c.code]
 		if want == nil {
 			want = []string{"denied", "refused", "rejected"}
 		}

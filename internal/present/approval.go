@@ -244,6 +244,8 @@ func outcome(v api.Verdict) string {
 	switch v {
 	case "", api.Unclear:
 		return "unknown"
+	case api.Seen:
+		return "seen: the request had no answer, and a read shows the wanted state"
 	case api.NotSeen:
 		return "unknown: no read showed it in time"
 	}

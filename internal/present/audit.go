@@ -28,6 +28,7 @@ var NoOutcome = Mark{Look{SignUnknown, Bad}, "unknown"}
 // outcomes are the marks of the outcomes that a record can have.
 var outcomes = map[audit.Result]Mark{audit.ResultOK: {Look{SignGood, Good}, "done"},
 	audit.ResultDenied: {Look{SignBad, Bad}, "refused"}, audit.ResultFailed: {Look{SignBad, Bad}, "failed"},
+	audit.ResultSeen:    {Look{SignUnknown, Warn}, "seen"},
 	audit.ResultUnknown: {Look{SignUnknown, Warn}, "unknown"}, audit.ResultNotSeen: {Look{SignUnknown, Warn}, "unknown"}}
 
 // phases are the phases of a record in words.
@@ -229,15 +230,21 @@ func auditResult(e audit.Entry) Section {
 	if mark, known := outcomes[e.Outcome]; known {
 		facts[0].Value = mark.Word
 	}
-	if e.Outcome == audit.ResultNotSeen {
+	switch e.Outcome {
+	case audit.ResultNotSeen:
 		facts[0].Value += ": no read showed it in time"
+	case audit.ResultSeen:
+		facts[0].Value += ": the request had no answer, and a read shows the wanted state"
 	}
 	if e.Status > 0 {
 		facts = append(facts, Fact{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
 	}
 	detail := "detail"
-	if e.Outcome == audit.ResultOK {
+	switch e.Outcome {
+	case audit.ResultOK:
 		detail = "proved by"
+	case audit.ResultSeen:
+		detail = "shown by"
 	}
 	facts = append(facts, recorded("rule", e.Rule, "service's answer", e.Error, detail, e.Detail)...)
 	if e.Took > 0 {

@@ -10,14 +10,14 @@ import (
 	"opdeck/internal/format"
 )
 
-// UnsettledState is what is known of a write whose outcome is not proven: sending (nothing reports whether its process
-// still runs), unknown or not_seen.
+// UnsettledState is what is known of a write without an answer: sending (nothing reports whether its process still
+// runs), unknown, seen or not_seen.
 func UnsettledState(r followup.Row) followup.State {
 	switch {
 	case r.Unsure:
 		return followup.Sending
-	case r.State == followup.NotSeen:
-		return followup.NotSeen
+	case r.State == followup.Seen, r.State == followup.NotSeen:
+		return r.State
 	}
 	return followup.Unknown
 }
@@ -42,19 +42,25 @@ var UnsettledColumns = []Column[followup.Row]{
 		}
 		return Cell{Text: o.clockOrSecond(r.Next)}
 	}),
+	column("until", field.Column{}, func(o Options, r followup.Row) Cell {
+		if r.State == followup.NotSeen {
+			return Cell{Text: "–"}
+		}
+		return Cell{Text: o.clockOrSecond(r.Until)}
+	}),
 	numberColumn("checks", field.Column{}, func(r followup.Row) int64 { return int64(r.Reads) }),
 	textColumn("state", field.Column{}, func(r followup.Row) string { return string(UnsettledState(r)) }),
 	textColumn("ref", field.Column{}, func(r followup.Row) string { return safe(r.Ref, 120) }),
 }
 
 // UnsettledListed are the columns of the writes whose outcome is unknown as commands print them.
-var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "who", "sent", "last check", "next check",
-	"checks", "state", "ref")
+var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "who", "sent", "until",
+	"last check", "next check", "checks", "state", "ref")
 
 // UnsettledShort are the columns of the writes with an unknown outcome beside other tables.
 var UnsettledShort = Named(UnsettledColumns, "sent", "write")
 
-// Unsettled says of a write that its outcome is unknown, and what is done about it.
+// Unsettled says what is not known of a write, until when it may arrive, and what is done about it.
 func Unsettled(o Options, r followup.Row) string {
 	what, sent := safe(r.What(), 90), o.clock(r.Sent)
 	if from := r.FromBackup(); from != "" && r.State != followup.NotSeen {
@@ -65,7 +71,13 @@ func Unsettled(o Options, r followup.Row) string {
 		return what + ": sent at " + sent + ", unknown outcome: no read showed it in time. " +
 			remedy.Screen(&api.Error{Remedy: r.Advice()})
 	}
-	return what + ": sent at " + sent + "; unknown outcome. opdeck checks again by itself."
+	until := o.clock(r.Until)
+	if r.State == followup.Seen {
+		return what + ": a read shows the wanted state, but the request of " + sent +
+			" had no answer and may still arrive until " + until + ". Until then it is neither repeated nor undone."
+	}
+	return what + ": sent at " + sent + "; unknown outcome. It may still arrive until " + until +
+		"; opdeck checks again by itself."
 }
 
 // clockOrSecond is the time of day on screens; commands print the day too. "–" is none.

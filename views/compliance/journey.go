@@ -292,10 +292,10 @@ func (s *Screen) askFinalize() ui.Action {
 	return ui.Asking(act.ComplianceFinalize, subject(s.id, s.j.Customer), ui.Confirm{ID: s.id, Facts: list, Risk: risk,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.start("finalizing")
-			journeys, id := s.parts.Journeys, s.id
+			journeys, id, env := s.parts.Journeys, s.id, s.env
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				res, err := journeys.Finalize(ctx, id)
-				done := "Finalized. " + res.Message.Line(200)
+				done := env.Proven(id, "Finalized. "+res.Message.Line(200))
 				return func() (ui.Action, tea.Cmd) { return ui.Ended("Finalize", done, err), s.reloadAfterWrite() },
 					ui.EndedElsewhere("Not finalized", done, err)
 			})

@@ -134,7 +134,7 @@ func (f *ShareForm) outcome(res api.ShareResult, err error) ui.Action {
 			"Nothing was changed. Try again with a corrected token" + press(f.env, keys.Share) + "."}}
 	}
 	f.asked = time.Time{}
-	return f.env.Proven(f.id, "Applied. "+whatNext(f.env, res))
+	return ui.Notify{Level: ui.Success, Text: "Applied. " + whatNext(f.env, res)}
 }
 
 // demoTokens says what the built-in service takes for a token.

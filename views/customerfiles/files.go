@@ -147,10 +147,10 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 // remove deletes the file and reads the files again.
 func (s *Screen) remove(name string, r api.DeleteFile) tea.Cmd {
 	s.Doing = "deleting " + name
-	caller := s.caller
+	caller, env := s.caller, s.env
 	return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 		_, err := endpoint.Do(ctx, caller, endpoint.DeleteFile, r)
-		done := "Deleted " + name + "."
+		done := env.Proven(r.CUID, "Deleted "+name+".")
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""
 			return ui.Ended("Deleting", done, err), s.Reload()

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/internal/act"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -222,13 +223,19 @@ func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 		}
 		return append(acts, notice), s.reread(msg.err)
 	}
-	done := s.env.Proven(s.ID, msg.done)
+	done := ui.Notify{Level: ui.Success, Text: s.env.Proven(s.ID, msg.done)}
+	c, _ := evidence.Of(s.env.Root).ByRead(s.ID)
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)
-		done.Hint = ui.Hint{Text: "To restore it: " + s.env.Way(s.keys.Restore) + ".", Works: s.Place()}
+		if c.Open == "" {
+			done.Hint = ui.Hint{Text: "To restore it: " + s.env.Way(s.keys.Restore) + ".", Works: s.Place()}
+		}
 	}
 	if n := len(s.undone); msg.back != "" && n > 0 && s.undone[n-1].guid == msg.back {
 		s.undone = s.undone[:n-1]
+	}
+	if c.Open != "" {
+		return append(acts, done), s.Peek() // what may still arrive is shown; it costs no call
 	}
 	return append(acts, done), nil
 }

@@ -37,7 +37,7 @@ type Parts struct {
 	Jobs  *replace.Jobs // the replacements of documents
 	// Unfinished lists the unfinished replacements of an operation.
 	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
-	// Open lists the writes to an operation whose outcome is unknown.
+	// Open lists the writes to an operation that may still arrive, or were not seen in time.
 	Open func(ctx context.Context, opid string) ([]followup.Row, error)
 }
 
@@ -65,7 +65,7 @@ type Screen struct {
 	rows *list.Rows[api.Document]
 
 	jobs      []replace.Job
-	open      []followup.Row   // writes whose outcome is unknown
+	open      []followup.Row   // writes that may still arrive, or were not seen in time
 	doubted   []removed        // removals that were among them
 	undone    []removed        // newest last
 	seenTypes []untrusted.Text // of documents, in answers
@@ -210,23 +210,34 @@ func (s *Screen) Refresh() {
 	if why != "" {
 		return
 	}
-	if len(s.undone) == 0 {
+	if n := len(s.undone); n == 0 {
 		s.keys.Restore.Set("Nothing to restore: no document was removed here.")
+	} else {
+		s.keys.Restore.Set(s.inDoubt(s.undone[n-1].guid))
 	}
 	doc, ok := s.selected()
-	if !ok {
+	if why = s.inDoubt(string(doc.GUID)); !ok {
 		why = "No document is selected."
-	}
-	for _, r := range s.open {
-		if ok && r.Item == string(doc.GUID) && r.State != followup.NotSeen {
-			why = s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " checks now."
-		}
 	}
 	s.keys.Remove.Set(why)
 	s.keys.Replace.Set(why)
 }
 
-// waits says that the outcome of a write is not known.
+// inDoubt says why a document cannot be removed or attached: a request of it may still arrive; "" if none may.
+func (s *Screen) inDoubt(guid string) (why string) {
+	for _, r := range s.open {
+		switch {
+		case r.Item != guid || r.State == followup.NotSeen:
+		case r.State == followup.Seen:
+			why = s.waits(r)
+		default:
+			why = s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " checks now."
+		}
+	}
+	return why
+}
+
+// waits says what is not known of a write.
 func (s *Screen) waits(r followup.Row) string {
 	return present.Unsettled(s.env.Present(), r)
 }

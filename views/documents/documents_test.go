@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/apitest"
+	"opdeck/api/evidence"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/replace"
@@ -282,10 +283,11 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	op := apitest.Operation(nil)
 	guid := string(op.Documents[0].GUID)
 	f := &fake{op: op, open: []followup.Row{{State: followup.Unknown, Sent: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC),
+		Until: time.Date(2026, 3, 2, 11, 15, 0, 0, time.UTC),
 		Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: guid, Name: "invoice.pdf"}}}}
 	r, _ := open(t, f)
 	r.Send(uitest.Size(200, 40)) // where nothing is wrapped
-	r.Has("? Removing invoice.pdf", "unknown outcome. opdeck checks again by itself.")
+	r.Has("? Removing invoice.pdf", "unknown outcome. It may still arrive until 11:15:00; opdeck checks again by itself.")
 	for _, key := range []string{"x", "R"} {
 		r.Send(uitest.Key(key))
 		r.Has("r checks now")
@@ -294,6 +296,31 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	r.Send(uitest.Key("r"))
 	if strings.Contains(r.View(), "? Removing") {
 		t.Error("what is settled is still said to be open")
+	}
+}
+
+// TestRemovalThatMayStillArrive: the document is gone, and the request of its removal had no answer. The screen says so
+// with its time, and z does not restore it before that.
+func TestRemovalThatMayStillArrive(t *testing.T) {
+	for _, wh := range [][2]int{{80, 24}, {120, 40}} {
+		f := &fake{op: apitest.Operation(nil)}
+		f.attach = func(string, string) (api.Operation, error) { t.Error("attached"); return f.op, nil }
+		book := &evidence.Book{}
+		f.remove = func(r api.RemoveDocument) (api.Operation, error) {
+			until := time.Date(2026, 3, 2, 11, 15, 0, 0, time.UTC)
+			book.Add(evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: opid, Read: true, Open: api.MayArrive(until)})
+			f.open = []followup.Row{{State: followup.Seen, Sent: until.Add(-15 * time.Minute), Until: until,
+				Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: r.GUID, Name: "invoice.pdf"}}}
+			return without(f.op, r.GUID), nil
+		}
+		r, clock := open(t, f, func(o *ui.Options) { o.Context = evidence.In(t.Context(), book) })
+		r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+		r.Has("A read confirms: Removed", "arrive until 11:15:00 UTC", "a read shows the wanted state")
+		r.Send(uitest.Key("z"))
+		r.Has("neither repeated nor undone")
+		f.open = nil
+		r.Send(uitest.Key("r"), uitest.Key("z"))
+		r.Has("Restore ")
 	}
 }
 

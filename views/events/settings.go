@@ -161,10 +161,10 @@ func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action
 	return ui.Asking(act.HookSet, act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.Doing = "writing the settings"
-			caller := s.caller
+			caller, env := s.caller, s.env
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				_, err := endpoint.Do(ctx, caller, endpoint.SetHooks, h)
-				const done = "The service has the new webhook settings."
+				done := env.Proven(endpoint.HookObject, "The service has the new webhook settings.")
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""
 					if !s.page.is(settingsPage) {

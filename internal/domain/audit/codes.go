@@ -64,7 +64,7 @@ func Code(event string) string {
 }
 
 // code is the stable code of a record: OP, the number of the event (000 for none), and a letter: I intent, S success,
-// D denied, F failed, U unknown, N note.
+// D denied, F failed, V wanted state seen, U unknown, L not seen, N note.
 func code(event string, phase Phase, res Result) string {
 	n := Code(event)
 	if n == "" {
@@ -85,6 +85,8 @@ func letter(phase Phase, res Result) string {
 		return "D"
 	case res == ResultFailed:
 		return "F"
+	case res == ResultSeen:
+		return "V"
 	case res == ResultNotSeen:
 		return "L"
 	}

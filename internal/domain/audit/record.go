@@ -33,6 +33,7 @@ const (
 	ResultOK      Result = "ok"
 	ResultDenied  Result = "denied"
 	ResultFailed  Result = "failed"   // nothing was sent
+	ResultSeen    Result = "seen"     // a read showed the wanted state; the request had no answer
 	ResultUnknown Result = "unknown"  // sent or perhaps sent, with an unproven outcome
 	ResultNotSeen Result = "not_seen" // it did not show in time, but may have been done
 )
@@ -152,7 +153,7 @@ func (r *Record) outcome(out api.Outcome) {
 	if r.Item == "" {
 		r.Item = bounded(out.Found, maxWord) // the created object is the item
 	}
-	if out.Verdict == api.Done && len(out.Why.Rests) > 0 {
+	if (out.Verdict == api.Done || out.Verdict == api.Seen) && len(out.Why.Rests) > 0 {
 		r.Detail = prose(out.Why.Grounds(time.UTC))
 	}
 	r.Error, r.Req = prose(out.Detail), bounded(out.RequestID, maxWord)
@@ -162,5 +163,4 @@ func (r *Record) outcome(out api.Outcome) {
 }
 
 var results = map[api.Verdict]Result{api.Done: ResultOK, api.Denied: ResultDenied, api.Failed: ResultFailed,
-	api.Unclear: ResultUnknown,
-	api.NotSeen: ResultNotSeen}
+	api.Seen: ResultSeen, api.Unclear: ResultUnknown, api.NotSeen: ResultNotSeen}

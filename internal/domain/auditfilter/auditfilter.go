@@ -43,7 +43,7 @@ func fields() []filter.Field[audit.Entry] {
 			Flag:   func(e entry, v string) bool { return string(e.Phase) == v }},
 		{Name: "outcome", Kind: filter.Flag, Help: "the write's outcome", Example: "outcome:denied",
 			Values: append(words(audit.ResultOK, audit.ResultDenied, audit.ResultFailed, audit.ResultUnknown,
-				audit.ResultNotSeen), shownOK, shownDenied),
+				audit.ResultSeen, audit.ResultNotSeen), shownOK, shownDenied),
 			Flag: hasOutcome},
 		{Name: "is", Kind: filter.Flag, Help: "the outcome of a write, a refusal, or a sign that the trail is not " +
 			"complete", Example: "is:write,refusal",

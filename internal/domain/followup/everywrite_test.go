@@ -110,14 +110,19 @@ func (r *rig) died(kind api.ActKind) {
 	r.gone[page.Entries[0].Boot] = true
 }
 
-// honest fails when something was reported as done that was not, or was sent twice.
+// honest fails when a request was reported as done that no answer confirmed, a state that is not there, or one was sent
+// twice.
 func (r *rig) honest(s *service, kind api.ActKind, err error) {
 	r.t.Helper()
 	s.mu.Lock()
 	sent, did := s.sent[kind], s.did[kind]
 	s.mu.Unlock()
-	if reported := slices.Contains(r.results(kind)[r.base:], audit.ResultOK) || err == nil; reported && did == 0 {
-		r.t.Errorf("reported as done, and it was not: %v, the trail says %v", err, r.results(kind))
+	results := r.results(kind)[r.base:]
+	if slices.Contains(results, audit.ResultOK) {
+		r.t.Errorf("no answer came, and the trail says %v", results)
+	}
+	if seen := slices.Contains(results, audit.ResultSeen) || err == nil; seen && did == 0 {
+		r.t.Errorf("reported as there, and it was not: %v, the trail says %v", err, results)
 	}
 	if sent > 1 && !endpoint.Rule(kind).Again {
 		r.t.Errorf("sent %d times", sent)

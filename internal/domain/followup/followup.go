@@ -1,7 +1,8 @@
-// Package followup settles writes with an unknown outcome. Any process with the store reads their objects again, at
-// growing intervals and whenever an object is read anyway, until the wanted state shows or late_after is over. The
-// outcome then goes to the audit trail, the approval, the journal of replacements, the record of a verification and
-// open screens. See docs/outcomes.md.
+// Package followup follows writes without an answer of their own. Any process with the store reads their objects
+// again, at growing intervals and whenever an object is read anyway, until the wanted state shows or late_after is
+// over. A state proves nothing about a request: anyone may have made it. So the request stays in doubt until
+// late_after, and one last read then says what the state is. Each outcome goes to the audit trail, the approval, the
+// journal of replacements, the record of a verification and open screens. See docs/outcomes.md.
 package followup
 
 import (
@@ -20,6 +21,7 @@ type State string
 const (
 	Sending State = "sending"  // no outcome recorded by its process yet
 	Unknown State = "unknown"  // sent, with an unproven outcome
+	Seen    State = "seen"     // a read showed the wanted state; the request may still arrive
 	NotSeen State = "not_seen" // it did not show within late_after
 )
 
@@ -49,7 +51,7 @@ type Row struct {
 	Write
 	Claim  string // what no other write may do meanwhile, see api.WriteRule; "": nothing
 	Sent   time.Time
-	Until  time.Time // end of the lookups
+	Until  time.Time // the request may arrive until then; the end of the lookups
 	Looked time.Time // zero: never
 	// Next is the next look; for NotSeen the time when the row is dropped; for Sending how long to wait for its
 	// process if it is not known whether that runs.
@@ -83,8 +85,8 @@ type Settled struct {
 func (s Settled) Sentence() string {
 	what := s.Row.What()
 	switch s.Outcome.Verdict {
-	case api.Done:
-		return what + ": now proven done."
+	case api.Seen:
+		return what + ": " + s.Outcome.Detail + "."
 	case api.NotSeen:
 		return what + ": unknown outcome, " + s.Outcome.Detail + "."
 	}
@@ -133,6 +135,8 @@ func (r Row) Why() evidence.Conclusion {
 		c.Open = r.FromBackup() + ": what happened after that is not known here"
 	case r.State == NotSeen:
 		c.Open = "sent at " + at(r.Sent) + ", and it did not show until " + at(r.Until)
+	case r.State == Seen:
+		c.Says, c.Open = r.What()+": the state is there", api.MayArrive(r.Until)
 	case r.Unsure:
 		c.Open = "its process stored it at " + at(r.Sent) +
 			" right before sending, and nothing shows whether that process is still running"
@@ -140,6 +144,9 @@ func (r Row) Why() evidence.Conclusion {
 	if !r.Looked.IsZero() {
 		c.Rests = []evidence.Evidence{{Read: "the last check", Object: r.ID,
 			Seen: evidence.Moment{At: r.Looked, By: evidence.Store}, Shows: "does not show it"}}
+		if r.State == Seen {
+			c.Rests[0].Shows = "shows it"
+		}
 	}
 	return c
 }
@@ -167,7 +174,7 @@ const longest = 4 * time.Minute
 // nextLook is when a row is due for its next look.
 func (t *Tracker) nextLook(r Row, now time.Time) time.Time {
 	late := r.Until
-	if !endpoint.Readable(r.Probe) {
+	if !endpoint.Readable(r.Probe) || r.State == Seen && now.Before(late) {
 		return late
 	}
 	next := now.Add(pauses[min(max(r.Reads, 0), len(pauses)-1)])

@@ -112,11 +112,11 @@ func (r *rig) send(log *audit.Log, d *followup.Tracker, act api.Act, dies bool) 
 	ctx := r.t.Context()
 	ref, err := log.Intent(ctx, ana, act)
 	if err == nil {
-		var other *api.Doubt
-		other, err = d.Sending(ctx, api.Pending{Ref: ref, Act: act, Who: ana, Claim: claim(act),
+		var holder *api.Doubt
+		holder, err = d.Sending(ctx, api.Pending{Ref: ref, Act: act, Who: ana, Claim: claim(act),
 			Probe: api.Probe{Kind: act.Kind, OPID: act.ID, GUID: act.Item}})
-		if other != nil {
-			r.t.Fatalf("held by %+v", other)
+		if err == nil && holder.Ref != ref {
+			r.t.Fatalf("held by %+v", holder)
 		}
 	}
 	if err == nil && !dies {
@@ -185,7 +185,8 @@ func in(t *testing.T, fn func(r *rig)) {
 	})
 }
 
-// TestFoundLater: a write that takes effect late is looked up at growing intervals, found, and reported once.
+// TestFoundLater: a write whose state shows late is looked up at growing intervals, found, and reported. Its request may
+// still arrive, which is listed until late_after; one last read then says what the state is.
 func TestFoundLater(t *testing.T) {
 	in(t, func(r *rig) {
 		followed := 0
@@ -194,7 +195,7 @@ func TestFoundLater(t *testing.T) {
 		ref := r.send(r.log, r.tracker, removal, false)
 		time.AfterFunc(100*time.Second, func() { r.w.mu.Lock(); defer r.w.mu.Unlock(); r.w.shown = true })
 		r.run(r.tracker, 10*time.Minute)
-		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultSeen}) {
 			t.Errorf("the trail says %v", got)
 		}
 		var at []string
@@ -204,17 +205,23 @@ func TestFoundLater(t *testing.T) {
 		if n := len(at); n < 3 || n > 5 {
 			t.Errorf("looked at %v", at)
 		}
-		if len(r.reported) != 1 || r.reported[0].Outcome.Verdict != api.Done || followed != 1 || !strings.Contains(r.reported[0].Sentence(), "Removing a.pdf, operation op1: now proven done") {
+		if len(r.reported) != 1 || r.reported[0].Outcome.Verdict != api.Seen || followed != 1 || !strings.HasSuffix(r.reported[0].Sentence(),
+			began.Add(lateAfter).UTC().Format("may still arrive until 15:04:05 UTC.")) {
 			t.Errorf("reported %+v, followed %d", r.reported, followed)
 		}
-		if left := r.pending(); len(left) != 0 {
+		if left := r.pending(); len(left) != 1 || left[0].State != followup.Seen {
 			t.Errorf("left %+v", left)
+		}
+		looks := len(r.w.looks)
+		r.run(r.tracker, 6*time.Minute)
+		if left := r.pending(); len(left) != 0 || len(r.w.looks) != looks+1 || followed != 2 || !strings.HasSuffix(
+			r.reported[1].Sentence(), "is no longer expected; a read shows the wanted state.") {
+			t.Errorf("left %+v after %d more looks, reported %+v", left, len(r.w.looks)-looks, r.reported)
 		}
 	})
 }
 
-// TestNotSeen: what never shows is "not seen", not earlier than late_after, and a
-// sight after that still proves it.
+// TestNotSeen: what never shows is "not seen", not earlier than late_after; a sight after that is still recorded.
 func TestNotSeen(t *testing.T) {
 	in(t, func(r *rig) {
 		ref := r.send(r.log, r.tracker, removal, false)
@@ -238,14 +245,14 @@ func TestNotSeen(t *testing.T) {
 			t.Error("it is looked at for ever")
 		}
 		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[]}`)}}, 0)
-		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK || len(r.pending()) != 0 {
+		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultSeen || len(r.pending()) != 0 {
 			t.Errorf("after a late sight the trail says %v", got)
 		}
 	})
 }
 
-// TestSeenByAnyRead: a read of the operation for whatever reason settles at once;
-// one that proves nothing does not.
+// TestSeenByAnyRead: a read of the operation for whatever reason is recorded at once;
+// one that shows nothing is not.
 func TestSeenByAnyRead(t *testing.T) {
 	in(t, func(r *rig) {
 		ref := r.send(r.log, r.tracker, removal, false)
@@ -261,8 +268,28 @@ func TestSeenByAnyRead(t *testing.T) {
 			}
 		}
 		r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[{"guid":"d2"}]}`)}}, 0)
-		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK {
+		for range 2 { // the second read adds nothing
+			r.tracker.Saw(r.t.Context(), []api.Operation{{OPID: "op1", Raw: []byte(`{"opid":"op1","documents":[{"guid":"d2"}]}`)}}, 0)
+		}
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultSeen}) {
 			t.Errorf("the trail says %v", got)
+		}
+	})
+}
+
+// TestStateThatGoesAgain: the last read does not show what an earlier one did.
+func TestStateThatGoesAgain(t *testing.T) {
+	in(t, func(r *rig) {
+		ref := r.send(r.log, r.tracker, removal, false)
+		r.w.shown = true
+		r.run(r.tracker, time.Minute)
+		r.w.shown = false
+		r.run(r.tracker, lateAfter)
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultSeen, audit.ResultNotSeen}) {
+			t.Errorf("the trail says %v", got)
+		}
+		if d, err := r.tracker.Doubt(r.t.Context(), claim(removal), time.Time{}); d != nil || err != nil {
+			t.Errorf("in doubt: %+v, %v", d, err)
 		}
 	})
 }
@@ -286,8 +313,9 @@ func TestObjectChanged(t *testing.T) {
 // another one; where it did not come to keep the write, nothing was sent.
 func TestKilledProcess(t *testing.T) {
 	for _, unsent := range []bool{false, true} {
-		want := audit.ResultOK
+		want, left := audit.ResultSeen, 1
 		if unsent {
+			left = 0
 			want = audit.ResultFailed
 		}
 		t.Run(fmt.Sprint(unsent), func(t *testing.T) {
@@ -313,7 +341,7 @@ func TestKilledProcess(t *testing.T) {
 				}
 				r.gone[e.Boot] = true
 				r.run(r.tracker, time.Minute)
-				if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{want}) || len(r.pending()) != 0 ||
+				if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{want}) || len(r.pending()) != left ||
 					unsent != (len(r.w.looks) == 0) {
 					t.Errorf("the trail says %v, left %v, %d looks", got, r.pending(), len(r.w.looks))
 				}
@@ -338,7 +366,7 @@ func TestKilledBehindAPooler(t *testing.T) {
 			t.Errorf("%d looks at what may be under way, %v", len(r.w.looks), err)
 		}
 		r.run(r.tracker, 2*time.Minute)
-		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultOK}) || len(r.pending()) != 0 {
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultSeen}) || len(r.pending()) != 1 {
 			t.Errorf("the trail says %v, left %v", got, r.pending())
 		}
 	})
@@ -413,10 +441,10 @@ func TestTwoProcesses(t *testing.T) {
 		go func() { defer close(done); r.run(other, 5*time.Minute) }()
 		r.run(r.tracker, 5*time.Minute)
 		<-done
-		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultOK}) {
+		if got := r.outcomes(ref); !slices.Equal(got, []audit.Result{audit.ResultUnknown, audit.ResultSeen}) {
 			t.Errorf("the trail says %v", got)
 		}
-		if len(r.reported) != 1 || len(reportedThere) != 1 || reportedThere[0].Outcome.Verdict != api.Done {
+		if len(r.reported) != 1 || len(reportedThere) != 1 || reportedThere[0].Outcome.Verdict != api.Seen {
 			t.Errorf("reported here %d, there %d", len(r.reported), len(reportedThere))
 		}
 		if n := len(r.w.looks); n > 5 {
@@ -450,7 +478,7 @@ func TestLooksThatFail(t *testing.T) {
 			t.Error("a failing look settled it")
 		}
 		r.run(r.tracker, 8*time.Minute)
-		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultOK {
+		if got := r.outcomes(ref); got[len(got)-1] != audit.ResultSeen {
 			t.Errorf("the trail says %v", got)
 		}
 	})
@@ -475,8 +503,8 @@ func TestConclude(t *testing.T) {
 	})
 }
 
-// TestDoubt: a write is in doubt for as long as it is looked for, under way or unknown, in
-// any process; another request is not.
+// TestDoubt: a write is in doubt until late_after, under way, unknown or with its wanted state shown, in any process;
+// another request is not.
 func TestDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -523,6 +551,8 @@ func TestDoubt(t *testing.T) {
 		if err := r.tracker.Look(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
+		in(ref, nil)
+		time.Sleep(lateAfter)
 		in("", nil)
 	})
 }
@@ -546,7 +576,7 @@ func TestDoubtOfTheOpposite(t *testing.T) {
 		}
 		ref := r.send(r.log, r.tracker, removal, false)
 		d := doubt(attach)
-		if d == nil || d.Ref != ref || d.Kind != removal.Kind || d.What != "Removing a.pdf, operation op1" || d.Who != "ana" {
+		if d == nil || d.Ref != ref || d.What != "Removing a.pdf, operation op1" || d.Who != "ana" {
 			t.Errorf("%+v", d)
 		}
 		for _, change := range []func(*api.Act){

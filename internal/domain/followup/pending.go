@@ -10,7 +10,7 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// Pending lists the writes with an unknown outcome, oldest first, and those that were not seen in time. It omits
+// Pending lists the writes that may still arrive, oldest first, and those that were not seen in time. It omits
 // writes of processes that are known to run; it includes those of dead processes and, as Unsure, those of processes
 // that may still run.
 func (t *Tracker) Pending(ctx context.Context) ([]Row, error) {
@@ -98,11 +98,15 @@ func (t *Tracker) closed(ctx context.Context, r *Row) (ok bool, err error) {
 	if err != nil || !some {
 		return false, err // it was added between two reads: the next look sees it
 	}
-	if last.Outcome != audit.ResultUnknown {
+	next := *r
+	switch last.Outcome {
+	case audit.ResultUnknown:
+		next.State = Unknown
+	case audit.ResultSeen:
+		next.State = Seen
+	default:
 		return false, t.opt.Store.Forget(ctx, r.Ref)
 	}
-	next := *r
-	next.State = Unknown
 	moved, err := t.opt.Store.Move(ctx, *r, next)
 	*r = next
 	return moved, err

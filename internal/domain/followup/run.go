@@ -50,13 +50,13 @@ func (t *Tracker) notice(ctx context.Context) time.Duration {
 	was := t.known
 	t.known = map[string]Row{}
 	for ref, r := range is {
-		if r.State == Unknown {
+		if r.State == Unknown || r.State == Seen {
 			t.known[ref] = r
 		}
 	}
 	t.mu.Unlock()
 	for ref, r := range was {
-		if there, ok := is[ref]; !ok || there.State != Unknown {
+		if there, ok := is[ref]; !ok || there.State != r.State {
 			t.reportFound(ctx, r)
 		}
 	}
@@ -65,7 +65,7 @@ func (t *Tracker) notice(ctx context.Context) time.Duration {
 
 // verdicts maps the trail's results to outcomes.
 var verdicts = map[audit.Result]api.Verdict{audit.ResultOK: api.Done, audit.ResultDenied: api.Denied,
-	audit.ResultFailed: api.Failed, audit.ResultNotSeen: api.NotSeen}
+	audit.ResultFailed: api.Failed, audit.ResultSeen: api.Seen, audit.ResultNotSeen: api.NotSeen}
 
 // Verdict is the outcome of a write by the trail, "" if not known.
 func (t *Tracker) Verdict(ctx context.Context, ref string) api.Verdict {

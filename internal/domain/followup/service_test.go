@@ -38,6 +38,7 @@ type service struct {
 	made      int
 	sent      map[api.ActKind]int
 	did       map[api.ActKind]int
+	held      func() // does the last write that came with hold
 	how       reaction
 	ahead     time.Duration  // of its clock
 	colleague func(*service) // acts right after a write came in; nil: no one does
@@ -49,6 +50,7 @@ type reaction struct {
 	does bool
 	late time.Duration // after the answer
 	lose bool          // no answer comes
+	hold bool          // it arrives when the test calls the service's held
 }
 
 func newService() *service {
@@ -82,6 +84,9 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		time.AfterFunc(how.late, func() { s.mu.Lock(); defer s.mu.Unlock(); effect() })
 	case how.does:
 		effect()
+	case how.hold: // the gateway delivers it later, and meanwhile a colleague does the same
+		s.held = func() { s.mu.Lock(); defer s.mu.Unlock(); effect() }
+		do()
 	}
 	if s.colleague != nil {
 		s.colleague(s)

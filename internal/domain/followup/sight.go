@@ -11,10 +11,10 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// Saw takes operations that were read for any reason, one by one; ago is the time since the request. It settles at
-// once what they prove. A request before a write was sent proves nothing about it.
+// Saw takes operations that were read for any reason, one by one; ago is the time since the request. It records at
+// once what they show. A read that was requested before a write was sent shows nothing about it.
 func (t *Tracker) Saw(ctx context.Context, ops []api.Operation, ago time.Duration) {
-	t.proven(ctx, ago, func(r Row, at evidence.Moment) (s api.Observation) {
+	t.shown(ctx, ago, func(r Row, at evidence.Moment) (s api.Observation) {
 		for _, op := range ops {
 			if e, made, shown := endpoint.SeenIn(r.Probe, op, at); shown {
 				return api.Observation{Shown: true, File: made, Evidence: e}
@@ -40,7 +40,7 @@ func (t *Tracker) Listed(ctx context.Context, ops []api.Operation) {
 
 // Shown takes a read by another part of the program that showed the state wanted by a write.
 func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Observation) {
-	t.proven(ctx, 0, func(r Row, at evidence.Moment) api.Observation {
+	t.shown(ctx, 0, func(r Row, at evidence.Moment) api.Observation {
 		if p.Ref != r.Ref {
 			return api.Observation{}
 		}
@@ -49,22 +49,22 @@ func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Observation) {
 	})
 }
 
-// proven settles as done the rows for which is returns Shown. at is when the data that is judges was requested, by
-// the store's clock.
-func (t *Tracker) proven(ctx context.Context, ago time.Duration, is func(r Row, at evidence.Moment) api.Observation) {
+// shown records the wanted state of the rows for which is returns Shown. at is when the data that is judges was
+// requested, by the store's clock.
+func (t *Tracker) shown(ctx context.Context, ago time.Duration, is func(r Row, at evidence.Moment) api.Observation) {
 	rows, now, err := t.rows(ctx)
 	if err != nil {
 		return // callers that need the store report the error
 	}
 	for _, r := range rows {
 		s := is(r, evidence.Moment{At: now.Add(-ago), By: evidence.Store})
-		if !s.Shown || s.Evidence.Flaw(r.need(now)) != evidence.Sound ||
+		if !s.Shown || r.State == Seen || s.Evidence.Flaw(r.need(now)) != evidence.Sound ||
 			r.State == Sending && !t.dead(ctx, r.Ref) || !t.hold(r.Ref) {
 			continue
 		}
 		r.Looked = now
-		if err := t.settle(ctx, r, r.done(s)); err != nil {
-			t.opt.Log.Error("a write that is proven done could not be settled", "ref", r.Ref, "err", err)
+		if err := t.settle(ctx, r, r.seen(s, r.State == NotSeen)); err != nil {
+			t.opt.Log.Error("what a read shows of a write could not be recorded", "ref", r.Ref, "err", err)
 		}
 		t.release(r.Ref)
 	}
@@ -76,11 +76,18 @@ func (r Row) need(now time.Time) evidence.Need {
 		Now: evidence.Moment{At: now, By: evidence.Store}}
 }
 
-// done is the outcome of a write proven by an observation.
-func (r Row) done(s api.Observation) api.Outcome {
-	return api.Outcome{Verdict: api.Done, Found: s.File, Detail: "confirmed by a later read",
-		Why: evidence.Conclusion{Kind: evidence.Act, Says: endpoint.Rule(r.Kind).Past, Object: r.ID,
-			Rests: []evidence.Evidence{s.Evidence}}}
+// seen is the outcome of a write whose wanted state an observation shows. over: the request is not expected to arrive
+// any more.
+func (r Row) seen(s api.Observation, over bool) api.Outcome {
+	out := api.Outcome{Verdict: api.Seen, Found: s.File, Why: evidence.Conclusion{Kind: evidence.Act, Read: true,
+		Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Rests: []evidence.Evidence{s.Evidence}}}
+	if over {
+		out.Detail = "the request had no answer and is no longer expected; a read shows the wanted state"
+		return out
+	}
+	out.Why.Open = api.MayArrive(r.Until)
+	out.Detail = "a later read shows the wanted state; " + out.Why.Open
+	return out
 }
 
 // dead reports whether the process of a write has ended without an outcome.

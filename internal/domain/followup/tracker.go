@@ -97,15 +97,16 @@ func (t *Tracker) Sending(ctx context.Context, p api.Pending) (*api.Doubt, error
 		Write: Write{Kind: p.Act.Kind, Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item, Name: p.Act.Name,
 			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe, Date: p.Date, Host: time.Now().UTC()}}
 	holder, err := t.opt.Store.Add(ctx, r, func(other Row) bool { return t.over(other, now, p.Date) })
-	if err != nil || holder == nil {
-		return nil, err
+	if holder == nil {
+		holder = &r
 	}
-	return holder.doubt(), nil
+	return holder.doubt(), err
 }
 
 // Ended implements api.Follower.
 func (t *Tracker) Ended(ctx context.Context, ref string, out api.Outcome) error {
-	if out.Verdict != api.Unclear {
+	state := map[api.Verdict]State{api.Unclear: Unknown, api.Seen: Seen}[out.Verdict]
+	if state == "" {
 		return t.opt.Store.Forget(ctx, ref)
 	}
 	now, err := t.opt.Store.Now(ctx)
@@ -113,8 +114,8 @@ func (t *Tracker) Ended(ctx context.Context, ref string, out api.Outcome) error 
 		return err
 	}
 	err = t.change(ctx, ref, func(r *Row) {
-		r.State = Unknown
-		if !out.Looked.IsZero() {
+		r.State = state
+		if !out.Looked.IsZero() || state == Seen {
 			r.Looked = now
 		}
 		r.Next = t.nextLook(*r, now)
@@ -141,12 +142,12 @@ func (t *Tracker) Claimed(ctx context.Context, p api.Probe, id string) (bool, er
 }
 
 func (r Row) doubt() *api.Doubt {
-	return &api.Doubt{Kind: r.Kind, Ref: r.Ref, What: r.What(), Who: r.Who, Sent: r.Sent, Until: r.Until}
+	return &api.Doubt{Ref: r.Ref, What: r.What(), Who: r.Who, Sent: r.Sent, Until: r.Until}
 }
 
-// over reports whether a write is no longer in doubt: by the store's clock late_after is over, and no other clock
-// contradicts that, as it would if the store's had been set forward. date is the service's time. A clock that was set
-// back is ignored.
+// over reports whether a write is not expected to arrive any more: by the store's clock late_after is over, and no
+// other clock contradicts that, as it would if the store's had been set forward. date is the service's time. A clock
+// that was set back is ignored.
 func (t *Tracker) over(r Row, now, date time.Time) bool {
 	const cut = 2 * time.Second // Date has whole seconds
 	if r.State == NotSeen {
@@ -196,7 +197,7 @@ func (t *Tracker) notBeyond(r Row, now time.Time) Row {
 		if r.Next.Sub(now) > remembered {
 			r.Next = now.Add(remembered)
 		}
-	case endpoint.Readable(r.Probe) && r.Next.Sub(now) > longest:
+	case endpoint.Readable(r.Probe) && r.State != Seen && r.Next.Sub(now) > longest:
 		r.Next = now
 	case r.Next.After(r.Until) && r.Next.Sub(now) > claimed:
 		r.Next = r.Until
@@ -268,7 +269,7 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	if mine.State == Sending {
 		mine.State = Unknown
 	}
-	if mine.State == Unknown {
+	if mine.State != NotSeen {
 		mine.Next = now.Add(claimed)
 	}
 	if won, err := t.opt.Store.Move(ctx, r, mine); err != nil || !won {
@@ -287,12 +288,19 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 			mine.Looked = now
 		}
 	}
+	over := t.over(mine, now, date)
+	shown := s.Shown || mine.State == Seen && len(s.Candidates) > 1 // a second one does not take the first away
 	switch {
-	case s.Shown && s.Evidence.Flaw(r.need(now)) == evidence.Sound:
-		return t.settle(ctx, mine, r.done(s))
-	case mine.State == Unknown && t.over(mine, now, date):
+	case shown && s.Evidence.Flaw(r.need(now)) == evidence.Sound && (over || mine.State != Seen):
+		return t.settle(ctx, mine, r.seen(s, over))
+	case mine.State != NotSeen && over:
 		detail := "no read showed it within " + t.opt.LateAfter.String()
-		if !endpoint.Readable(r.Probe) {
+		switch {
+		case mine.State == Seen && err != nil:
+			detail = "a read showed it, but the last one failed"
+		case mine.State == Seen:
+			detail = "a read showed it, but the last one does not"
+		case !endpoint.Readable(r.Probe):
 			detail += "; nothing can be read about it"
 		}
 		why := evidence.Conclusion{Kind: evidence.Act, Says: "unknown outcome", Object: r.ID, Open: detail}
@@ -303,7 +311,7 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 	}
 	before := mine
 	before.Reads, before.Looked = r.Reads, r.Looked
-	if mine.State == Unknown {
+	if mine.State != NotSeen {
 		mine.Next = t.nextLook(mine, now)
 	}
 	_, moveErr := t.opt.Store.Move(context.WithoutCancel(ctx), before, mine)
@@ -329,8 +337,8 @@ func (t *Tracker) release(ref string) {
 	delete(t.held, ref)
 }
 
-// settle gives a write its outcome: first in the trail, then to the followers, then in the row. After a crash in
-// between it is repeated.
+// settle gives a write its outcome: first in the trail, then to the followers, then in the row, which stays while the
+// request may arrive or its state may show. After a crash in between it is repeated.
 func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	ctx = context.WithoutCancel(ctx)
 	now, err := t.opt.Store.Now(ctx)
@@ -354,12 +362,16 @@ func (t *Tracker) settle(ctx context.Context, r Row, out api.Outcome) error {
 	t.mu.Lock()
 	delete(t.known, r.Ref)
 	t.mu.Unlock()
-	if out.Verdict == api.NotSeen { // the row is kept: a later read may still prove it
-		err = errors.Join(err, t.change(ctx, r.Ref, func(is *Row) {
-			is.State, is.Looked, is.Reads, is.Next = NotSeen, r.Looked, r.Reads, now.Add(remembered)
-		}))
-	} else {
+	state, next := NotSeen, now.Add(remembered)
+	if out.Verdict == api.Seen {
+		state, next = Seen, r.Until
+	}
+	if out.Verdict == api.Seen && out.Why.Open == "" { // over
 		err = errors.Join(err, t.opt.Store.Forget(ctx, r.Ref))
+	} else {
+		err = errors.Join(err, t.change(ctx, r.Ref, func(is *Row) {
+			is.State, is.Looked, is.Reads, is.Next = state, r.Looked, r.Reads, next
+		}))
 	}
 	t.say(s)
 	return err

@@ -114,7 +114,7 @@ func TestFinalizeFollows(t *testing.T) {
 	if r := settled(api.NotSeen); r.FinalizeUnclear || !r.FinalizeLate || !r.FinalizedAt.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if r := settled(api.Done); r.FinalizeLate || r.FinalizedAt.IsZero() || r.By != "ana" {
+	if r := settled(api.Seen); r.FinalizeLate || r.FinalizedAt.IsZero() || r.By != "ana" {
 		t.Errorf("%+v", r)
 	}
 }

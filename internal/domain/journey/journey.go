@@ -280,13 +280,14 @@ func (j *Service) Settled(ctx context.Context, kind api.ActKind, cuid, who strin
 		return nil
 	}
 	return j.note(api.WithActor(ctx, api.Actor{Name: who}), cuid, nil, func(r *Record) {
+		open := r.FinalizedAt.IsZero() || r.FinalizeUnclear || r.FinalizeLate
 		switch {
-		case kind == api.ActFinalize && out.Verdict == api.Done:
+		case kind == api.ActShare:
+			r.Unclear = r.Unclear || !r.Applied
+		case open && out.Verdict == api.Seen:
 			r.finalized(j.Now().UTC())
-		case kind == api.ActFinalize && r.FinalizedAt.IsZero():
+		case r.FinalizedAt.IsZero():
 			r.FinalizeUnclear, r.FinalizeLate = false, true
-		case !r.Applied:
-			r.Unclear = true
 		}
 	})
 }

@@ -7,6 +7,7 @@ const (
 	HeaderKey     = "X-Opdeck-Key"         // in a request: identifies the borrower
 	HeaderLeft    = "X-Opdeck-Budget-Left" // calls of this class that can be sent now
 	HeaderWaited  = "X-Opdeck-Waited"      // seconds that the call waited for its slot and the session
+	HeaderDoubt   = "X-Opdeck-In-Doubt"    // a write without an answer, done by what a read shows: it may still arrive
 	HeaderRequest = "X-Opdeck-Request"     // id of the request at the service
 )
 

@@ -93,7 +93,13 @@ func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
 }
 
 // putBack attaches the old document unless it is attached. A call that did not show is repeated only after LateAfter.
+// While the removal may still arrive, the document is not called attached.
 func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
+	if p := j.Probe; p == nil || p.Kind != api.ActAttachDocument {
+		if err := r.doubted(ctx, j.OPID, j.OldGUID); err != nil {
+			return j, err
+		}
+	}
 	shown, err := r.look(ctx, j.attachment(j.OldGUID))
 	if !shown && r.refused(ctx, j) {
 		j.Asked = time.Time{}
@@ -117,10 +123,10 @@ func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
 	})
 }
 
-// Settled applies an outcome that was proven after the job's process had reported it as unknown: the job takes the
-// step, and a person continues it.
+// Settled applies an outcome that was found after the job's process had reported it as unknown: if the wanted state of
+// the step is there, the job takes the step, and a person continues it.
 func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error {
-	if out.Verdict != api.Done {
+	if out.Verdict != api.Seen {
 		return nil
 	}
 	open, err := r.Store.Unfinished(ctx)

@@ -364,7 +364,7 @@ func TestGuards(t *testing.T) {
 	}
 	jobs := r.jobs()
 	jobs.Doubt = func(context.Context, string, time.Time) (*api.Doubt, error) {
-		return &api.Doubt{Kind: api.ActAttachDocument, What: "Attaching x"}, nil
+		return &api.Doubt{What: "Attaching x"}, nil
 	}
 	_, err = jobs.Plan(t.Context(), r.w.op(), "gone", api.Upload{Content: []byte("x")}, true)
 	if e := api.AsError(err); e == nil || e.Rule != api.RuleDoubt {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"opdeck/api"
+	"opdeck/api/evidence"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/present"
@@ -215,7 +216,15 @@ func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string)
 		if err := r.confirm(ctx, w); err != nil {
 			return err
 		}
-		return r.write(api.WithConsent(ctx, consent), w.send)
+		if err := r.write(api.WithConsent(ctx, consent), w.send); err != nil {
+			return err
+		}
+		for _, c := range evidence.Of(ctx).About("") {
+			if c.Read && c.Open != "" {
+				r.say("%s Until then opdeck sends nothing that repeats or undoes it.", c.Missing())
+			}
+		}
+		return nil
 	})
 }
 

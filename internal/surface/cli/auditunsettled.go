@@ -16,10 +16,11 @@ import (
 
 func auditUnsettledCommand(r *root) *cobra.Command {
 	var settle bool
-	cmd := &cobra.Command{Long: "Lists the writes that were sent and have no proven outcome, and those of the last day " +
-		"that\n" +
-		"no read showed within [writes] late_after. Consoles and opdeck serve keep checking them;\n" +
-		"--settle checks now. With --settle the exit code is 7 while an outcome is unknown, else 0."}
+	cmd := &cobra.Command{Long: "Lists the writes that were sent and have no answer of their own: until [writes] " +
+		"late_after\n" +
+		"they may still arrive, also where a read shows the wanted state (seen). It also lists those of\n" +
+		"the last day that no read showed in time. Consoles and opdeck serve keep checking them;\n" +
+		"--settle checks now. With --settle the exit code is 7 while one may still arrive, else 0."}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[unsettledJSON]) error {
 		var looked error
 		if settle {
@@ -64,10 +65,11 @@ type unsettledJSON struct {
 	Name     string     `json:"name"`
 	Who      string     `json:"who"`
 	Sent     time.Time  `json:"sent_at"`
+	Until    time.Time  `json:"until"` // it may arrive until then; its repetition and its opposite are refused
 	Looked   *time.Time `json:"last_looked_at"`
 	NextLook *time.Time `json:"next_look"`
 	Looks    int        `json:"looks"`
-	State    string     `json:"state"` // sending (it is not known whether its process still runs), unknown, not_seen
+	State    string     `json:"state"` // sending (it is not known whether its process still runs), unknown, seen, not_seen
 	Advice   string     `json:"advice"`
 	Restored *time.Time `json:"restored_backup,omitempty"` // when the backup was taken from which it comes
 }
@@ -75,7 +77,7 @@ type unsettledJSON struct {
 func unsettledOf(row followup.Row) unsettledJSON {
 	x := unsettledJSON{Ref: row.Ref, What: string(row.Kind), Object: row.Object, ID: row.ID, Item: row.Item,
 		Name: row.Name, Who: row.Who,
-		Sent: row.Sent, Looks: row.Reads, State: string(present.UnsettledState(row)),
+		Sent: row.Sent, Until: row.Until, Looks: row.Reads, State: string(present.UnsettledState(row)),
 		Advice: remedy.Command(&api.Error{Remedy: row.Advice()})}
 	if row.State != followup.NotSeen {
 		x.NextLook = &row.Next

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
@@ -70,7 +71,11 @@ func documentRemoveCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return changed(r, op, "Removed. To restore it: opdeck document restore "+args[0]+" "+args[1], out)
+			sentence := "Removed. To restore it: opdeck document restore " + args[0] + " " + args[1]
+			if c, _ := evidence.Of(ctx).ByRead(args[0]); c.Open != "" {
+				sentence = "The document is removed."
+			}
+			return changed(r, op, sentence, out)
 		}), nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)

@@ -133,7 +133,7 @@ func (f *feed) changed(op api.Operation, origin string) {
 func (f *feed) settled(s followup.Settled) {
 	if approval.SameName(s.Row.Who, f.people.who.Name) {
 		kind := ui.Warning
-		if s.Outcome.Verdict == api.Done {
+		if s.Outcome.Verdict == api.Seen {
 			kind = ui.Success
 		}
 		text := strings.TrimSpace(s.Sentence() + " " + remedy.Screen(&api.Error{Remedy: s.Advice()}))

@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/evidence"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/lending"
@@ -174,12 +175,18 @@ func (l *Lender) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	waited = l.app.Now().Sub(began)
 	if call.Writes() {
-		out, err := call.Write(ctx, l.app.Client,
+		book := &evidence.Book{}
+		out, err := call.Write(evidence.In(ctx, book), l.app.Client,
 			endpoint.Content{Type: r.Header.Get("Content-Type"), Bytes: body, ShareField: l.app.Config.Service.ShareTokenField})
 		if err != nil {
 			return waited, false, l.failure(ctx, call, err)
 		}
 		l.head(ctx, w, call, b, waited, "")
+		for _, c := range book.About("") {
+			if c.Read && c.Open != "" {
+				w.Header().Set(lending.HeaderDoubt, c.Missing())
+			}
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(out) // a borrower that left gets no answer
 		return waited, false, nil
