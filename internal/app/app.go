@@ -38,7 +38,6 @@ import (
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/journal"
-	"opdeck/internal/store/seal"
 	"opdeck/internal/system/filecheck"
 	"opdeck/internal/system/localuser"
 )
@@ -65,6 +64,8 @@ type Options struct {
 	Upgrading func()           // see store.Options
 	// NewAuditKey makes an audit key where the one of a trail that has begun is missing.
 	NewAuditKey bool
+	// NewStoreKey opens a store whose key is lost with another one, which Session.NewKey makes the store's.
+	NewStoreKey bool
 	Notice      func(string) // receives warnings about the store; see store.Options
 	// Waits gets what a call waits for when it takes long, or the progress of its body (moves). It is called from any
 	// goroutine.
@@ -108,7 +109,9 @@ type App struct {
 
 	service *endpoint.Wire // for the program itself: unmasked
 	digests secret.Digests
-	ledger  receiver.Ledger // how far the inbox was merged into Index; kept where Index is
+	key     storeKey
+	reseal  func(context.Context) error // gives up what another key has sealed
+	ledger  receiver.Ledger             // how far the inbox was merged into Index; kept where Index is
 	answers *journal.Answers
 	// certificate is until when the service's certificate is valid; nil: not seen.
 	certificate atomic.Pointer[time.Time]
@@ -298,9 +301,9 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	bad := func(err error) error {
 		return &api.Error{Kind: api.BadConfig, Public: "The session cannot be set up: " + err.Error(), Err: err}
 	}
-	key, err := seal.OpenKey(a.Config.Store.KeyFile, a.Store.Core)
+	key, err := a.openKey(ctx, opt)
 	if err != nil {
-		return bad(err)
+		return err
 	}
 	a.digests = key.Digests()
 	made := accounts.Options{Key: key, Log: a.Log}
@@ -317,15 +320,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	if err != nil {
 		return bad(err)
 	}
-	if a.Store.Core.Engine() == store.Postgres {
-		seen, err := rows.Instances(ctx, name)
-		if err == nil {
-			err = checkKey(ctx, a, key.Check(), seen)
-		}
-		if err != nil {
-			return err
-		}
-	}
+	a.reseal = func(ctx context.Context) error { return rows.Reseal(ctx, HostName()) }
 	if boots := rows.Boots(); boots != nil {
 		a.Audit.Mark(boots)
 		a.alive = boots

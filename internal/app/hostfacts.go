@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -155,60 +154,4 @@ func watchCertificate(a *App, conf *tls.Config) {
 		}
 		return nil
 	}
-}
-
-// KeyError: other hosts seal the tokens with another key_file.
-type KeyError struct{ Hosts []string }
-
-func (e *KeyError) Error() string {
-	return "another key_file is in use on " + strings.Join(e.Hosts, ", ")
-}
-
-// keyHolds is how long a key counts as in use after the last start with it.
-const keyHolds = 15 * time.Minute
-
-// checkKey refuses a key_file that differs from the one of the processes that share this database. A key that no
-// process uses any more is replaced.
-func checkKey(ctx context.Context, a *App, value string, seen []session.Instance) error {
-	const part, name = "key_file", "check"
-	notes := journal.NewObservations(a.Store.Core, "")
-	list, now, err := notes.All(ctx)
-	if err != nil {
-		return err
-	}
-	type note struct {
-		Check string `json:"check"`
-		Host  string `json:"host"`
-	}
-	var was note
-	var at time.Time
-	for _, o := range list {
-		if o.Part == part && o.Name == name && json.Unmarshal(o.Body, &was) == nil {
-			at = o.Seen
-		}
-	}
-	if was.Check != "" && was.Check != value {
-		var hosts []string
-		if now.Sub(at) < keyHolds {
-			hosts = []string{was.Host}
-		}
-		for _, in := range seen {
-			if !in.Gone && in.Ago < 2*time.Minute && !slices.Contains(hosts, in.Owner.Host) {
-				hosts = append(hosts, in.Owner.Host)
-			}
-		}
-		if len(hosts) > 0 {
-			refusal := Concluded(&KeyError{Hosts: hosts})
-			refusal.Kind = api.BadConfig
-			return refusal
-		}
-	}
-	if was.Check == value && now.Sub(at) < time.Minute {
-		return nil
-	}
-	body, err := json.Marshal(note{value, HostName()})
-	if err != nil {
-		return err
-	}
-	return notes.Put(ctx, part, name, body)
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -202,28 +201,6 @@ func TestPortFaults(t *testing.T) {
 		if got := portFault(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", err)}); got != want {
 			t.Errorf("%v: %s", err, got)
 		}
-	}
-}
-
-// TestAnotherKey: a host with another key_file is refused while a process uses the known one, and not afterwards.
-func TestAnotherKey(t *testing.T) {
-	a := watched(t, nil, "")
-	ctx := t.Context()
-	if err := checkKey(ctx, a, "one", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkKey(ctx, a, "one", nil); err != nil {
-		t.Fatal(err)
-	}
-	err := checkKey(ctx, a, "two", nil)
-	var e *KeyError
-	if !errors.As(err, &e) || len(e.Hosts) != 1 || api.KindOf(err) != api.BadConfig {
-		t.Fatalf("%v", err)
-	}
-	f, _ := Unopened(err, time.Now()).First()
-	if e := api.AsError(err); e.Public != f.Sentence || e.Remedy.ID != f.Next.Command ||
-		!strings.HasPrefix(f.Sentence, "Another host seals the shared tokens with a different key_file") {
-		t.Errorf("%s, and the finding: %s", e.Public, f.Sentence)
 	}
 }
 

@@ -142,7 +142,7 @@ func snapshotBefore(ctx context.Context, cfg config.Config, state, version strin
 	}
 	m := backup.Manifest{Format: backup.Format, ID: backup.NewID(), Program: version, Host: HostName(),
 		Taken: time.Now().UTC()}
-	key, err := seal.OpenKey(cfg.Store.KeyFile, st.Core)
+	key, err := seal.OpenKey(ctx, cfg.Store.KeyFile, st.Core)
 	if err == nil {
 		err = copyOlder(ctx, st, dir, at, &m)
 	}

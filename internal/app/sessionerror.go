@@ -171,9 +171,12 @@ func Concluded(err error) *api.Error {
 func storeTrouble(out *api.Error, err error) {
 	out.Kind, out.Remedy = api.Unavailable, api.Remedy{Kind: api.Doctor}
 	var known *store.Error
-	if !errors.As(err, &known) {
+	_, lost := keyFault(err, time.Time{})
+	if !lost && !errors.As(err, &known) {
 		return
 	}
-	e := Concluded(known)
-	out.Kind, out.Public, out.Remedy = e.Kind, e.Public, e.Remedy
+	e := Concluded(err)
+	if out.Public, out.Remedy = e.Public, e.Remedy; !lost {
+		out.Kind = e.Kind
+	}
 }

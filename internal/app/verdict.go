@@ -102,6 +102,10 @@ type factReader struct{ *App }
 func (a factReader) all(ctx context.Context) verdict.Facts {
 	f := verdict.Facts{Now: a.Now(), Service: ServiceHost(a.Context), Account: session.MaskAccount(a.Context.Login)}
 	st, err := a.Session.Status(ctx)
+	if key, lost := keyFault(err, f.Now); lost {
+		f.Key = key
+		return f
+	}
 	if err != nil {
 		f.Store = a.faulty(err, f.Now)
 		return f
@@ -109,7 +113,7 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 	f.Now = st.AsOf
 	f.Store = a.storeFact(ctx, f.Now)
 	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
-	f.Attempts, f.Clock = attempts(st), a.clockFact(st)
+	f.Attempts, f.Clock, f.Key = attempts(st), a.clockFact(st), a.keyFact(f.Now)
 	f.Config = verdict.Known(verdict.Config{Ignored: ignoredProxies(a.Context, a.getenv)}, "this process", f.Now,
 		readHolds)
 	for _, read := range []func(context.Context, *verdict.Facts, session.Status) error{a.callFacts, a.budgetFacts,
@@ -153,19 +157,17 @@ func ServiceHost(c config.Context) string {
 func Unopened(err error, now time.Time) verdict.Verdict {
 	f := verdict.Facts{Now: now}
 	var e *store.Error
-	var key *KeyError
 	var mistakes config.Mistakes
+	key, lost := keyFault(err, now)
 	switch known := api.AsError(err); {
+	case lost:
+		f.Key = key
 	case errors.As(err, &e):
 		engine := "PostgreSQL"
 		if filepath.IsAbs(e.Where) {
 			engine = "SQLite"
 		}
 		f.Store = verdict.Known(storeFault(err, engine, now), "opening the store", now, readHolds)
-	case errors.As(err, &key):
-		f.Session = verdict.Known(verdict.Session{OtherKey: true}, "the store's note of the key: "+strings.Join(key.Hosts,
-			", "), now,
-			readHolds)
 	case errors.Is(err, errNoAuditKey):
 		f.Audit = verdict.Known(verdict.Audit{NoKey: true, Writable: true}, "opening the audit trail", now, readHolds)
 	case errors.As(err, &mistakes):

@@ -149,6 +149,28 @@ func again(what func(s *scene)) func(s *scene) {
 
 func unserved(i incident) incident { return i.unlike(healthz, "the server does not start") }
 
+// lostKey is an incident in which the key file of a live session is spoilt: the server goes on with the key that it has
+// in memory, and no new process starts.
+func lostKey(spoil func(file string) error) incident {
+	var key []byte
+	file := func(s *scene) string { return s.file("state/opdeck.db.key") }
+	return incident{live: true, begin: func(s *scene) {
+		var err error
+		if key == nil {
+			key, err = os.ReadFile(file(s))
+		}
+		if err == nil {
+			err = spoil(file(s))
+		}
+		if err != nil && !os.IsNotExist(err) {
+			s.t.Fatal(err)
+		}
+		s.metrics = ""
+	}, mend: func(s *scene) { s.write("state/opdeck.db.key", string(key)) }}.
+			unlike(healthz, "the server has the right key in memory").
+			says("/state/opdeck.db.key", `[^ ]+/state/opdeck\.db\.key`)
+}
+
 func storeIncidents() map[string]incident {
 	return map[string]incident{
 		"37 disk full": {live: true, prepare: func(s *scene) {
@@ -202,7 +224,9 @@ func storeIncidents() map[string]incident {
 			}, mend: func(s *scene) {
 				s.rest = strings.Replace(s.rest, "other.key", "store.key", 1)
 				s.configure()
-			}}.unlike(healthz, "the server has the other key"),
+			}}.unlike(healthz, "the server has the other key").says("/state/opdeck.db.key", `[^ ]+/other\.key`),
+		"81 key file deleted": lostKey(os.Remove),
+		"82 key file emptied": lostKey(func(file string) error { return os.Truncate(file, 0) }),
 		"damaged store": unserved(incident{begin: func(s *scene) {
 			if err := os.Mkdir(s.file("state"), 0o700); err != nil {
 				s.t.Fatal(err)

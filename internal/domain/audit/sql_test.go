@@ -241,7 +241,7 @@ func boots(t *testing.T, s *store.Store) audit.Alive {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("0f"), 32), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	key, err := seal.OpenKey(file, nil)
+	key, err := seal.ReadKey(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type hit struct {
 // causes returns the table, in causal order: what is above can bring about what is below.
 func causes() []cause {
 	var out []cause
-	for _, rows := range [][]cause{hostCauses(), storeCauses(), clockCauses(), reachCauses(), loginCauses(),
+	for _, rows := range [][]cause{hostCauses(), storeCauses(), keyCauses(), clockCauses(), reachCauses(), loginCauses(),
 		sessionCauses(), trailCauses(), feedCauses(), indexCauses()} {
 		out = append(out, rows...)
 	}

@@ -18,6 +18,7 @@ type Facts struct {
 	Session     Fact[Session]
 	Budgets     []Fact[Budget]
 	Store       Fact[Store]
+	Key         Fact[Key] // only what is wrong with it
 	Index       Fact[Index]
 	Feed        Fact[Feed]
 	Audit       Fact[Audit]
@@ -72,7 +73,6 @@ type Session struct {
 	Holder       string        // a process that rotates and does not go on; "" for none
 	HolderSince  time.Time
 	Holding      string // "refresh" or "login"
-	OtherKey     bool   // a process seals the tokens with another key_file
 }
 
 // Budget is one endpoint class.
@@ -116,6 +116,25 @@ type Store struct {
 	Says   string // its own words
 	Holder string // StoreLocked: the process
 	Since  time.Time
+}
+
+// KeyFault is what is wrong with the key that seals the tokens in the store.
+type KeyFault string
+
+// The faults of a key; the first three are those of its file.
+const (
+	KeyMissing  KeyFault = "missing"
+	KeyUnusable KeyFault = "unusable"
+	KeyOther    KeyFault = "other"    // another key than the one that seals the tokens
+	KeyGivenUp  KeyFault = "given_up" // a person gave the tokens up that this process's key has sealed
+)
+
+// Key is the key that seals the tokens in the store.
+type Key struct {
+	File  string
+	Fault KeyFault
+	Says  string // KeyUnusable: why
+	Held  bool   // this process has the right key in memory
 }
 
 // Index is the local mirror.

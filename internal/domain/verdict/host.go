@@ -102,6 +102,43 @@ func storeCauses() []cause {
 	}
 }
 
+func keyCauses() []cause {
+	const tokens = "the tokens in the shared store"
+	says := map[KeyFault]string{
+		KeyMissing:  "The key file {file} is missing. It seals " + tokens,
+		KeyUnusable: "The key file {file}, which seals " + tokens + ", {says}",
+		KeyOther:    "The key file {file} holds another key than the one that seals " + tokens,
+	}
+	row := func(id Cause, fault KeyFault, held bool, tail string, next Next) cause {
+		c := cause{id: id, part: PartStore, severity: Critical, who: Admin, next: next,
+			explains: []Part{PartSession, PartBudget, PartIndex, PartFeed, PartAudit, PartWrites}}
+		if held {
+			c.severity, c.explains = Warning, nil
+		}
+		c.found = of(func(f Facts) Fact[Key] { return f.Key }, func(_ Facts, k Key) (string, string, time.Time) {
+			if k.Fault != fault || k.Held != held {
+				return "", "", time.Time{}
+			}
+			text := strings.NewReplacer("{file}", k.File, "{says}", k.Says).Replace(says[fault])
+			return text + tail, k.File + ": " + string(k.Fault), time.Time{}
+		})
+		return c
+	}
+	var out []cause
+	for _, fault := range []KeyFault{KeyMissing, KeyUnusable, KeyOther} {
+		out = append(out,
+			row("key_"+Cause(fault), fault, false, "; opdeck makes no other one and does not log in.",
+				Next{Do: "Put the right file back, from a backup or another host. Only if it is lost: move away what is in its " +
+					"place and give up the stored tokens, which costs one login.", Command: "opdeck session reset --new-key"}),
+			row("key_"+Cause(fault)+"_held", fault, true, ". This process has the right key in memory; no other one can start.",
+				Next{Do: "Put the right file back, from a backup or another host, before this process ends.",
+					Command: "opdeck doctor"}))
+	}
+	return append(out, row("key_given_up", KeyGivenUp, false, "The key of this process no longer seals "+tokens+
+		": they were given up for another key.",
+		Next{Do: "Restart this process with the new key.", Command: "opdeck doctor"}))
+}
+
 // clockWarns is the clock difference from which on tokens seem to expire at another time.
 const clockWarns = 30 * time.Second
 

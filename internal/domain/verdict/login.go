@@ -116,14 +116,6 @@ func sessionCauses() []cause {
 		return cause{id: id, part: PartSession, severity: sev, who: who, next: next, found: of(session, says)}
 	}
 	return []cause{
-		row("other_key", Critical, Admin, Next{Do: "Give every host the same key_file.", Command: "opdeck config check"},
-			func(_ Facts, s Session) (string, string, time.Time) {
-				if !s.OtherKey {
-					return "", "", time.Time{}
-				}
-				return "Another host seals the shared tokens with a different key_file: each host ends the session of the others.",
-					"the stored tokens cannot be opened with this key_file", time.Time{}
-			}),
 		dated(row(Foreign, Warning, Admin,
 			Next{Do: "Find the other program: a second opdeck with its own store, or a script. A script can use " +
 				"this session instead: opdeck session exec.",

@@ -235,7 +235,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 		}
 		log = app.NewLog(f, true)
 	}
-	key, err := seal.OpenKey(s.KeyFile, w.store.Core)
+	key, err := seal.OpenKey(context.Background(), s.KeyFile, w.store.Core)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func benchOverhead(b *testing.B, what string, n int) {
 		}
 		url = storetest.URL(b, e)
 		st := storetest.OpenURL(b, url)
-		key, err := seal.OpenKey(keyFile, st.Core)
+		key, err := seal.OpenKey(context.Background(), keyFile, st.Core)
 		if err != nil {
 			b.Fatal(err)
 		}

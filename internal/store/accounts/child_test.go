@@ -132,7 +132,7 @@ func openChild(ctx context.Context) (*accounts.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := seal.OpenKey(os.Getenv(childKey), st.Core)
+	key, err := seal.OpenKey(context.Background(), os.Getenv(childKey), st.Core)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -101,6 +101,9 @@ func (s *Store) Mark(ctx context.Context, key session.Key, m session.Mark) (wait
 			rec.leaseUntil <= rec.now {
 			return session.ErrFenced
 		}
+		if err := s.seal.InUse(ctx, tx); err != nil { // the answer would be sealed with a key that was given up
+			return err
+		}
 		ring, err := s.lockRing(ctx, tx, key, class)
 		if err != nil {
 			return err
@@ -234,6 +237,28 @@ func (rec *record) release(rel session.Release) {
 		rec.blocks = slices.DeleteFunc(rec.blocks, func(have blockAt) bool { return have.Fingerprint == b.Fingerprint })
 		rec.blocks = lastN(append(rec.blocks, blockAt{*b, rec.now}), session.MaxBlocks)
 	}
+}
+
+// Reseal gives up all that another key has sealed: the tokens of every account, and the fingerprints of refused
+// passwords. From then on the key of s is the store's, and processes that use another one stop.
+func (s *Store) Reseal(ctx context.Context, host string) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		keys, err := store.List(ctx, tx, func(scan store.Scan) (k session.Key, err error) {
+			err = scan(&k.BaseURL, &k.Account)
+			return k, err
+		}, "SELECT base_url, account FROM session ORDER BY base_url, account"+tx.Engine().ForUpdate())
+		if err != nil {
+			return err
+		}
+		for _, key := range keys { // what is under way is of an earlier incarnation, and is not stored
+			if err := tx.Exec(ctx, `UPDATE session SET incarnation = ?, pair_state = ?, phase = ?, lease_until_ns = 0,
+				sealed_access = NULL, sealed_refresh = NULL, blocks = '[]'`+rowWhere,
+				newIncarnation(), string(session.None), string(session.Free), key.BaseURL, key.Account); err != nil {
+				return err
+			}
+		}
+		return s.seal.Take(ctx, tx, host)
+	})
 }
 
 // MarkRoute implements session.Store.

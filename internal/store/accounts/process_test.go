@@ -184,7 +184,7 @@ func TestKilledHolderIsNoticedAtOnce(t *testing.T) {
 			ctx := context.Background()
 			url, keyFile := storetest.URL(t, e), writeKey(t)
 			st := storetest.OpenURL(t, url)
-			key, err := seal.OpenKey(keyFile, st.Core)
+			key, err := seal.OpenKey(context.Background(), keyFile, st.Core)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,9 +58,19 @@ const rowColumns = `incarnation, gen, pair_state, sealed_access, sealed_refresh,
 	access_until_ns, refresh_until_ns, installed_ns, made_by, installer, fence, owner, phase, has_lock, lease_boot,
 	lease_for_ns, lease_until_ns, fails, login_from_ns, refresh_from_ns, premature, blocks, routes`
 
-// read reads the row and cuts impossible times (rule G3); sql.ErrNoRows if there is none.
+// read reads the row and cuts impossible times (rule G3); sql.ErrNoRows if there is none, seal.ErrGivenUp if another
+// key has sealed it.
 func (s *rows) read(ctx context.Context, q store.Querier, key session.Key) (*record, error) {
-	return s.decode(key, q.QueryRow(ctx, s.rowQuery(), key.BaseURL, key.Account).Scan)
+	rec, err := s.decode(key, q.QueryRow(ctx, s.rowQuery(), key.BaseURL, key.Account).Scan)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, ok := s.open(rec); !ok {
+		if err := s.seal.InUse(ctx, q); err != nil { // no damage: another process has another key
+			return nil, err
+		}
+	}
+	return rec, nil
 }
 
 func (s *rows) rowQuery() string {
@@ -159,13 +169,18 @@ func (s *rows) view(rec *record, start time.Time) session.Row {
 
 // unseal opens both tokens; if either fails, both are empty.
 func (s *rows) unseal(rec *record) (access, refresh secret.Value) {
-	access, err1 := s.seal.Open(rec.sealedAccess, rec.sealPlace("access"))
-	refresh, err2 := s.seal.Open(rec.sealedRefresh, rec.sealPlace("refresh"))
-	if err1 != nil || err2 != nil || (rec.row.State == session.Live && access.Empty()) {
+	access, refresh, ok := s.open(rec)
+	if !ok {
 		s.reportDamage(rec)
 		return secret.Value{}, secret.Value{}
 	}
 	return access, refresh
+}
+
+func (s *rows) open(rec *record) (access, refresh secret.Value, ok bool) {
+	access, err1 := s.seal.Open(rec.sealedAccess, rec.sealPlace("access"))
+	refresh, err2 := s.seal.Open(rec.sealedRefresh, rec.sealPlace("refresh"))
+	return access, refresh, err1 == nil && err2 == nil && (rec.row.State != session.Live || !access.Empty())
 }
 
 // sealPlace is the place of a token of the row's current pair.

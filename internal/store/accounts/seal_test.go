@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
@@ -86,6 +88,134 @@ func TestAnotherKeyIsNoPair(t *testing.T) {
 	})
 }
 
+// TestAKeyThatSealsIsNotReplaced: once a key seals the data of a store, another one is refused, and none is made, until
+// that data is given up. Then the first one is refused.
+func TestAKeyThatSealsIsNotReplaced(t *testing.T) {
+	ctx := context.Background()
+	storetest.Each(t, func(t *testing.T, st *store.Store) {
+		file := filepath.Join(t.TempDir(), "key")
+		write := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fault := func(want seal.Fault) {
+			t.Helper()
+			_, err := seal.OpenKey(ctx, file, st.Core)
+			var bad *seal.KeyFileError
+			if !errors.As(err, &bad) || bad.Fault != want || !bad.Sealed {
+				t.Errorf("%v, not %s", err, want)
+			}
+		}
+		first, second := strings.Repeat("0123456789abcdef", 4), strings.Repeat("fedcba9876543210", 4)
+		write(first)
+		one, err := seal.OpenKey(ctx, file, st.Core)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := newSession(t, st, one, new(storetest.Shift), "")
+		installed(t, old, "acc", "ref")
+		for _, claimed := range []bool{false, true} { // at first as an earlier version left it
+			if claimed {
+				if err := one.Claim(ctx, st.Core, file, "host"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(second)
+			fault(seal.Other)
+			write("")
+			fault(seal.Unusable)
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			fault(seal.Missing)
+			write(first)
+			if _, err := seal.OpenKey(ctx, file, st.Core); err != nil {
+				t.Errorf("the key itself: %v", err)
+			}
+			if _, _, err := seal.NewKey(ctx, file, st.Core); !errors.Is(err, seal.ErrFits) {
+				t.Errorf("a key in place of one that fits: %v", err)
+			}
+		}
+		write(second)
+		two, made, err := seal.NewKey(ctx, file, st.Core)
+		if err != nil || made {
+			t.Fatalf("made %t, %v", made, err)
+		}
+		other := newSession(t, st, two, new(storetest.Shift), "")
+		if _, err := other.Load(ctx, key1); !errors.Is(err, session.ErrStoreLost) {
+			t.Errorf("a process with another key reads the pair: %v", err)
+		}
+		if row, err := old.Load(ctx, key1); err != nil || row.Access.Reveal() != "acc" {
+			t.Errorf("the first process: %v, %v", row.State, err)
+		}
+		if err := other.Reseal(ctx, "host"); err != nil {
+			t.Fatal(err)
+		}
+		row, err := old.Load(ctx, key1)
+		if err != nil || row.State != session.None {
+			t.Fatalf("%s, %v", row.State, err)
+		}
+		if wait, err := announce(old, row); !errors.Is(err, session.ErrStoreLost) {
+			t.Errorf("a login of the process with the old key: %s, %v", wait, err)
+		}
+		if err := old.Release(ctx, key1, session.Release{Incarnation: row.Incarnation, Fence: row.Fence + 1}); err != nil {
+			t.Error(err)
+		}
+		installed(t, other, "new", "newer")
+		if _, err := old.Load(ctx, key1); !errors.Is(err, session.ErrStoreLost) {
+			t.Errorf("the process with the old key reads the new pair: %v", err)
+		}
+	})
+}
+
+// announce takes the lease and marks a login.
+func announce(s *accounts.Store, row session.Row) (time.Duration, error) {
+	ctx, me := context.Background(), owner("a")
+	got, ok, err := s.Acquire(ctx, key1, session.Claim{Incarnation: row.Incarnation, Gen: row.Gen, Fence: row.Fence, Owner: me,
+		For: time.Minute})
+	if err != nil || !ok {
+		return 0, fmt.Errorf("acquired %t: %w", ok, err)
+	}
+	return s.Mark(ctx, key1, session.Mark{Incarnation: got.Incarnation, Fence: got.Fence, Owner: me.ID, Kind: session.ByLogin,
+		For: time.Minute, Rule: limit.Rule{N: 6, Window: time.Minute}})
+}
+
+// TestADeletedKeyIsNotMadeAnew: the key beside a SQLite file is made once.
+func TestADeletedKeyIsNotMadeAnew(t *testing.T) {
+	ctx := context.Background()
+	st := storetest.OpenURL(t, storetest.URL(t, store.SQLite))
+	file := seal.Beside(st.Core.Path())
+	key, err := seal.OpenKey(ctx, "", st.Core)
+	if err == nil {
+		err = key.Claim(ctx, st.Core, file, "host")
+	}
+	if err == nil {
+		err = os.Remove(file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *seal.KeyFileError
+	if _, err = seal.OpenKey(ctx, "", st.Core); !errors.As(err, &bad) || bad.Fault != seal.Missing || !bad.Sealed {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file was made: %v", err)
+	}
+	next, made, err := seal.NewKey(ctx, "", st.Core)
+	if err != nil || !made || next.Check() == key.Check() {
+		t.Fatalf("made %t, %v", made, err)
+	}
+	if err := next.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := seal.ReadKey(file); err != nil || got.Check() != next.Check() {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestTokensAreNotInTheFiles(t *testing.T) {
 	url := storetest.URL(t, store.SQLite)
 	st := storetest.OpenURL(t, url)
@@ -134,7 +264,7 @@ func TestKeyFiles(t *testing.T) {
 		{"not hex", write(strings.Repeat("zz", 32), 0o600), "64 hex digits"},
 		{"empty", write("", 0o600), "64 hex digits"},
 		{"huge", write(strings.Repeat("0", 5000), 0o600), "too large"},
-		{"missing", func(string) error { return nil }, "is missing"},
+		{"missing", func(string) error { return nil }, "is missing: for a new store"},
 		{"folder", func(f string) error { return os.Mkdir(f, 0o700) }, "not a plain file"},
 		{"fifo", mkfifo, "not a plain file"},
 		{"link", func(f string) error {
@@ -146,7 +276,7 @@ func TestKeyFiles(t *testing.T) {
 			if err := c.make(file); err != nil {
 				t.Fatal(err)
 			}
-			key, err := seal.OpenKey(file, st.Core)
+			key, err := seal.OpenKey(context.Background(), file, st.Core)
 			if c.want == "" {
 				if err != nil {
 					t.Error(err)
@@ -166,11 +296,11 @@ func TestKeyFiles(t *testing.T) {
 
 func TestKeyBesideTheDatabase(t *testing.T) {
 	st := storetest.OpenURL(t, storetest.URL(t, store.SQLite))
-	one, err := seal.OpenKey("", st.Core)
+	one, err := seal.OpenKey(context.Background(), "", st.Core)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := seal.OpenKey("", st.Core)
+	two, err := seal.OpenKey(context.Background(), "", st.Core)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +314,7 @@ func TestKeyBesideTheDatabase(t *testing.T) {
 
 func TestPostgresNeedsAKey(t *testing.T) {
 	st := storetest.Open(t, store.Postgres)
-	if _, err := seal.OpenKey("", st.Core); err == nil || !strings.Contains(err.Error(), "key_file") {
+	if _, err := seal.OpenKey(context.Background(), "", st.Core); err == nil || !strings.Contains(err.Error(), "key_file") {
 		t.Errorf("%v", err)
 	}
 }
@@ -193,7 +323,7 @@ func TestFilesAreOurs(t *testing.T) {
 	unixOnly(t)
 	dir := filepath.Join(t.TempDir(), "a", "state")
 	s := storetest.OpenURL(t, "sqlite:"+dir+"/opdeck.db")
-	if _, err := seal.OpenKey("", s.Core); err != nil {
+	if _, err := seal.OpenKey(context.Background(), "", s.Core); err != nil {
 		t.Fatal(err)
 	}
 	if err := storeSession(t, s).Beat(context.Background(), key1, owner("a")); err != nil { // so that the WAL exists

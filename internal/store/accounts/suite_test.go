@@ -78,7 +78,7 @@ func testKey(t testing.TB) seal.Key {
 	if err := os.WriteFile(file, []byte(hex.EncodeToString(random)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	key, err := seal.OpenKey(file, nil)
+	key, err := seal.ReadKey(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package backup_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 func TestTokensAreDropped(t *testing.T) {
 	ctx := t.Context()
 	st := storetest.Open(t, store.SQLite)
-	sealKey, err := seal.OpenKey("", st.Core)
+	sealKey, err := seal.OpenKey(context.Background(), "", st.Core)
 	if err != nil {
 		t.Fatal(err)
 	}

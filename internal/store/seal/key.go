@@ -3,6 +3,7 @@ package seal
 
 import (
 	"bytes"
+	"context"
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 
+	"opdeck/api/session"
 	"opdeck/internal/store"
 	"opdeck/internal/store/files"
 	"opdeck/internal/system/wholefile"
@@ -43,34 +45,111 @@ func (k Key) derive(purpose string) []byte {
 // Check identifies the key without revealing it: two hosts with the same key have the same one.
 func (k Key) Check() string { return hex.EncodeToString(k.derive("opdeck key check")[:16]) }
 
+// Fault is why the key of a store cannot be used.
+type Fault string
+
+// The faults of a key file.
+const (
+	Missing  Fault = "missing"
+	Unusable Fault = "unusable" // it holds no key, or others may have read it
+	Other    Fault = "other"    // it holds another key than the one that seals the data of the store
+)
+
 // KeyFileError is why a key file is not used. It never holds the key.
-type KeyFileError struct{ Path, Reason string }
+type KeyFileError struct {
+	Path, Reason string
+	Fault        Fault
+	Sealed       bool // the store has data that a key seals: no other one takes its place by itself
+}
 
-// Error is a sentence with the fix.
-func (e *KeyFileError) Error() string { return "store: key file " + e.Path + " " + e.Reason }
+// Error is a sentence; of a new store with the fix.
+func (e *KeyFileError) Error() string {
+	out := "store: key file " + e.Path + " " + e.Reason
+	if e.Fault == Missing && !e.Sealed {
+		out += `: for a new store, make one with "openssl rand -hex 32" and mode 0600`
+	}
+	return out
+}
 
-// OpenKey reads the key in file ([store] key_file). With an empty name the key is beside core's SQLite file and is
-// created if missing; a database in memory gets a random one; PostgreSQL needs a named file, the same on every host.
-// Errors are a *KeyFileError or the system's.
-func OpenKey(file string, core *store.DB) (Key, error) {
+// ErrGivenUp is for a process whose key no longer seals the data of the store, because a person gave that data up.
+var ErrGivenUp = fmt.Errorf("store: another key seals the data of the store by now (%w)", session.ErrStoreLost)
+
+// OpenKey reads the key in file ([store] key_file) and compares it with the one that seals the data of core. With an
+// empty name the key is beside core's SQLite file and is created if missing, unless core has sealed data; a database in
+// memory gets a random one; PostgreSQL needs a named file, the same on every host. Errors are a *KeyFileError or those
+// of the store and the system.
+func OpenKey(ctx context.Context, file string, core *store.DB) (Key, error) {
 	switch {
 	case file != "":
-		return ReadKey(file)
 	case core.Engine() == store.Postgres:
-		return Key{}, &KeyFileError{"(none)",
-			`is needed with PostgreSQL: make one with "openssl rand -hex 32", mode 0600, ` +
-				`and name it in [store] key_file on every host`}
+		return Key{}, &KeyFileError{Path: "(none)", Fault: Missing,
+			Reason: "is needed with PostgreSQL: name it in [store] key_file on every host"}
 	case core.Path() == "":
 		return newKey(randomBytes(keySize)), nil
 	}
-	file = Beside(core.Path())
-	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		if err := wholefile.Create(file, []byte(hex.EncodeToString(randomBytes(keySize))+"\n")); err != nil &&
-			!errors.Is(err, fs.ErrExist) {
-			return Key{}, fmt.Errorf("store: %w", err)
-		}
+	of, err := sealing(ctx, core)
+	if err != nil {
+		return Key{}, err
+	}
+	at := File(file, core)
+	key, err := ReadKey(at)
+	var bad *KeyFileError
+	switch {
+	case errors.As(err, &bad) && bad.Fault == Missing && file == "" && !of.sealed:
+		return create(at)
+	case errors.As(err, &bad):
+		bad.Sealed = of.sealed
+		return Key{}, bad
+	case err != nil:
+		return Key{}, err
+	}
+	return key, of.fits(key, at)
+}
+
+// ErrFits is why no key takes the place of the one in the file.
+var ErrFits = errors.New("store: the key file fits the data of the store")
+
+// NewKey is the key that takes the place of one that is lost: that of the file if it holds one, else, for a missing
+// file beside a SQLite file, a new one that Save writes. ErrFits if the file holds the key of the store.
+func NewKey(ctx context.Context, file string, core *store.DB) (key Key, made bool, err error) {
+	_, err = OpenKey(ctx, file, core)
+	var bad *KeyFileError
+	at := File(file, core)
+	switch {
+	case err == nil:
+		return Key{}, false, fmt.Errorf("%w: %s", ErrFits, at)
+	case !errors.As(err, &bad):
+		return Key{}, false, err
+	case bad.Fault == Missing && file == "":
+		return newKey(randomBytes(keySize)), true, nil
+	case bad.Fault == Other:
+		key, err = ReadKey(at)
+	}
+	return key, false, err
+}
+
+// Save writes a new key to a file that does not exist.
+func (k Key) Save(file string) error {
+	if err := wholefile.Create(file, []byte(hex.EncodeToString(k.master())+"\n")); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// create makes a key file, unless another process was faster.
+func create(file string) (Key, error) {
+	if err := newKey(randomBytes(keySize)).Save(file); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Key{}, err
 	}
 	return ReadKey(file)
+}
+
+// File is the key file of a store; "" for one in memory.
+func File(file string, core *store.DB) string {
+	if file == "" && core.Path() != "" {
+		return Beside(core.Path())
+	}
+	return file
 }
 
 // Beside is the key file beside a SQLite file, for an empty [store] key_file.
@@ -86,40 +165,41 @@ func ReadKey(file string) (Key, error) {
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return Key{}, &KeyFileError{file, "cannot be read: " + reason(err)}
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "cannot be read: " + reason(err)}
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return Key{}, &KeyFileError{file, "is not a plain file"}
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "is not a plain file"}
 	case files.Ours(file, info) != nil:
-		return Key{}, &KeyFileError{file, "belongs to another user"}
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "belongs to another user"}
 	case files.ReadableByOthers(info):
-		return Key{}, &KeyFileError{file,
-			fmt.Sprintf("is open to others (mode %04o): run chmod 600 on it, and make a new key if others may have read it",
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable,
+			Reason: fmt.Sprintf("is open to others (mode %04o): run chmod 600 on it, and make a new key if others may have "+
+				"read it",
 				info.Mode().Perm())}
 	case info.Size() > maxKeyFile:
-		return Key{}, &KeyFileError{file, "is too large for a key"}
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "is too large for a key"}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
-		return Key{}, &KeyFileError{file, "cannot be read: " + reason(err)}
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "cannot be read: " + reason(err)}
 	}
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	master := make([]byte, hex.DecodedLen(len(text)))
 	if _, err := hex.Decode(master, text); err != nil || len(master) != keySize {
-		return Key{}, &KeyFileError{file, "does not contain 64 hex digits (32 random bytes)"}
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "does not contain 64 hex digits (32 random bytes)"}
 	}
 	return newKey(master), nil
 }
 
 func keyOpenError(file string, err error) error {
 	if info, e := os.Lstat(file); e == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return &KeyFileError{file, "is a symbolic link: name the real file"}
+		return &KeyFileError{Path: file, Fault: Unusable, Reason: "is a symbolic link: name the real file"}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return &KeyFileError{file, `is missing: make one with "openssl rand -hex 32" and mode 0600`}
+		return &KeyFileError{Path: file, Fault: Missing, Reason: "is missing"}
 	}
-	return &KeyFileError{file, "cannot be read: " + reason(err)}
+	return &KeyFileError{Path: file, Fault: Unusable, Reason: "cannot be read: " + reason(err)}
 }
 
 // reason is the system's text of an error, without the path.

@@ -127,8 +127,8 @@ func fileMistakes(c config.Config) (bad config.Mistakes) {
 		}
 	}
 	if c.Store.KeyFile != "" {
-		if _, err := seal.OpenKey(original(c.Store.KeyFile), nil); err != nil {
-			bad = append(bad, c.MistakeAt(err.Error()+`. "openssl rand -hex 32" makes one, mode 0600`, "store", "key_file"))
+		if _, err := seal.ReadKey(original(c.Store.KeyFile)); err != nil {
+			bad = append(bad, c.MistakeAt(err.Error(), "store", "key_file"))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Contexts)) {

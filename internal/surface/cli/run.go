@@ -186,28 +186,29 @@ func errorOf(e *api.Error) *errorJSON {
 
 // root holds the flags of every command.
 type root struct {
-	env      Env
-	config   string
-	state    string
-	context  string
-	output   string
-	readOnly bool
-	noColor  bool
-	plain    bool
-	still    bool
-	logFile  string
-	verbose  bool
-	why      bool
-	dryRun   bool
-	newKey   bool     // audit key --new
-	reason   string   // of a write
-	yes      bool     // of a write: do not ask
-	reveal   bool     // print masked values
-	row      *act.Act // of the running command
-	args     []string // its arguments
-	real     bool     // the context is a production one
-	chosen   string   // the context; "": none yet
-	least    act.Least
+	env         Env
+	config      string
+	state       string
+	context     string
+	output      string
+	readOnly    bool
+	noColor     bool
+	plain       bool
+	still       bool
+	logFile     string
+	verbose     bool
+	why         bool
+	dryRun      bool
+	newKey      bool     // audit key --new
+	newStoreKey bool     // session reset --new-key
+	reason      string   // of a write
+	yes         bool     // of a write: do not ask
+	reveal      bool     // print masked values
+	row         *act.Act // of the running command
+	args        []string // its arguments
+	real        bool     // the context is a production one
+	chosen      string   // the context; "": none yet
+	least       act.Least
 
 	zone *time.Location // of times that a person reads at a terminal; nil: the output is no terminal
 
@@ -331,7 +332,7 @@ func (r *root) appOptions() app.Options {
 		LogFile: r.logFile, ServeLog: r.serveLog, Verbose: r.verbose, Getenv: r.env.Getenv, Version: r.env.Version,
 		Living:    !r.still,
 		Upgrading: r.upgrading, Notice: r.notice, Waits: r.waits,
-		NewAuditKey: r.newKey}
+		NewAuditKey: r.newKey, NewStoreKey: r.newStoreKey}
 }
 
 // saysContext are the commands that name their context first, besides opdeck serve and the lines of monitors.

@@ -204,7 +204,20 @@ func sessionLoginCommand(r *root) *cobra.Command {
 }
 
 func sessionResetCommand(r *root) *cobra.Command {
-	return sessionActCommand(r, api.ActSessionReset, "Session reset. The next call logs in.", app.SharedSession.Reset)
+	cmd := sessionActCommand(r, api.ActSessionReset, "Session reset. The next call logs in.",
+		func(s app.SharedSession, ctx context.Context) error {
+			if r.newStoreKey {
+				return s.NewKey(ctx)
+			}
+			return s.Reset(ctx)
+		})
+	cmd.Long = "Erases the stored session, its back-off and the refused passwords; the next call logs in.\n\n" +
+		"--new-key is for a store whose key file (opdeck.db.key, or [store] key_file) is lost: the stored\n" +
+		"tokens of every account are given up, and the key that is in the file now takes its place. A\n" +
+		"missing opdeck.db.key is made anew. Processes that have the old key stop."
+	cmd.Flags().BoolVar(&r.newStoreKey, "new-key", false,
+		"give up the tokens that a lost key has sealed, for all accounts in the store")
+	return cmd
 }
 
 // sessionActCommand is one of the three acts on the session.
@@ -215,6 +228,9 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 		account := session.MaskAccount(a.Session.Key().Account)
 		facts, kind, sentence := []present.Fact{{Label: "context", Value: a.Context.Name},
 			{Label: "account", Value: account}}, kind, sentence
+		if r.newStoreKey {
+			facts = append(facts, present.Fact{Label: "key", Value: "gives up the stored tokens of every account in this store"})
+		}
 		if kind == api.ActSessionRefresh {
 			if s, err := a.SharedSession().Status(ctx); err == nil && !s.Renewable() {
 				facts = append(facts, present.Fact{Label: "pair", Value: "nothing to refresh: this logs in"})

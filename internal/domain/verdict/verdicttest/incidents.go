@@ -55,6 +55,12 @@ func Call(fault reach.Fault) verdict.Facts {
 // With changes facts.
 func With(f verdict.Facts, change func(*verdict.Facts)) verdict.Facts { change(&f); return f }
 
+// Sealed are the facts of a host that cannot use the key of its store.
+func Sealed(k verdict.Key) verdict.Facts {
+	k.File = "/state/opdeck.db.key"
+	return verdict.Facts{Now: Noon, Key: Now(k)}
+}
+
 // InStore is Live with a store in that state.
 func InStore(s verdict.StoreState, says string) verdict.Facts {
 	return With(Live(), func(f *verdict.Facts) {
@@ -269,8 +275,21 @@ func Incidents() map[string]Incident {
 		"live, then TLS name": {Call(reach.Fault{Class: reach.TLSName, Names: "old.example.com"}),
 			"The certificate of stage.example.com is for another name (old.example.com)."},
 		"75 live, then gone": {Call(said(reach.NoPort, 0, "")), "stage.example.com refuses connections."},
-		"80 different key_file": {With(Live(), func(f *verdict.Facts) { f.Session.Value.OtherKey = true }),
-			"Another host seals the shared tokens with a different key_file: each host ends the session of the others."},
+		"80 different key_file": {Sealed(verdict.Key{Fault: verdict.KeyOther}), "The key file /state/opdeck.db.key holds " +
+			"another key than the one that seals the tokens in the shared store; opdeck makes no other one and does not " +
+			"log in."},
+		"81 key file deleted": {Sealed(verdict.Key{Fault: verdict.KeyMissing}), "The key file /state/opdeck.db.key is " +
+			"missing. It seals the tokens in the shared store; opdeck makes no other one and does not log in."},
+		"82 key file emptied": {Sealed(verdict.Key{Fault: verdict.KeyUnusable,
+			Says: "does not contain 64 hex digits (32 random bytes)"}), "The key file /state/opdeck.db.key, which seals the " +
+			"tokens in the shared store, does not contain 64 hex digits (32 random bytes); opdeck makes no other one and does " +
+			"not log in."},
+		"83 key file deleted, seen by a process": {With(Live(), func(f *verdict.Facts) {
+			f.Key = Now(verdict.Key{File: "/state/opdeck.db.key", Fault: verdict.KeyMissing, Held: true})
+		}), "The key file /state/opdeck.db.key is missing. It seals the tokens in the shared store. This process has the " +
+			"right key in memory; no other one can start."},
+		"84 key given up": {Sealed(verdict.Key{Fault: verdict.KeyGivenUp}), "The key of this process no longer seals the " +
+			"tokens in the shared store: they were given up for another key."},
 		"older store": {InStore(verdict.StoreOlder, ""),
 			"The shared store at db:5432 belongs to an older version of opdeck and was not migrated."},
 		"newer store": {InStore(verdict.StoreNewer, ""),

@@ -3,6 +3,8 @@ package verdicttest
 // Untried are the incidents into which no test brings the built program, and why.
 func Untried() map[string]string {
 	return map[string]string{
-		"36 store deleted": "only a process that has the file open can know; another one makes a new file",
+		"83 key file deleted, seen by a process": "the programs that start cannot see it; TestADeletedKey",
+		"84 key given up":                        "the programs that start cannot see it; TestADeletedKey",
+		"36 store deleted":                       "only a process that has the file open knows; another one makes a new file",
 	}
 }
