@@ -16,6 +16,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/api/session/sessiontest"
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // trail is an Auditor in memory. intentErr makes it refuse intents.
@@ -65,7 +66,7 @@ func (l lending) Do(ctx context.Context, route session.Route, send api.Send) err
 type rig struct {
 	t       *testing.T
 	ctx     context.Context
-	svc     *sandbox.Service
+	svc     *faulty.Service
 	client  *endpoint.Wire
 	opt     api.Options // of client
 	trail   *trail
@@ -95,7 +96,7 @@ func (c *counter) of(method string) int { c.mu.Lock(); defer c.mu.Unlock(); retu
 func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	t.Helper()
 	opt.Odd = true
-	svc, err := sandbox.Open(t.Context(), opt)
+	svc, err := faulty.Open(t.Context(), faulty.Options{Options: opt})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,13 +150,11 @@ func (r *rig) remake(change func(*api.Options)) {
 
 func (r *rig) fault(spec string) {
 	r.t.Helper()
-	f, err := sandbox.ParseFaults(spec)
-	if err == nil {
-		err = r.svc.SetFaults(r.ctx, f)
-	}
+	f, err := faulty.ParseFaults(spec)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.svc.SetFaults(f)
 }
 
 // pick returns an operation of the sample data for which ok holds.

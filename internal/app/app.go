@@ -51,17 +51,19 @@ type Options struct {
 	Least      act.Least
 	// Chosen is called with the context before anything is opened; byName is false if the built-in service stands in
 	// for a missing config. It may be nil.
-	Chosen    func(x config.Context, byName bool)
-	ReadOnly  bool
-	LogFile   string
-	ServeLog  io.Writer // gets the log that [serve] describes; nil: nothing
-	Verbose   bool
-	Getenv    func(string) string // nil: os.Getenv
-	Version   string
-	Now       func() time.Time // nil: time.Now
-	Living    bool             // the built-in service changes on its own; see sandbox.Options
-	Odd       bool             // the built-in service's new data have odd values too; see sandbox.Options
-	Upgrading func()           // see store.Options
+	Chosen   func(x config.Context, byName bool)
+	ReadOnly bool
+	LogFile  string
+	ServeLog io.Writer // gets the log that [serve] describes; nil: nothing
+	Verbose  bool
+	Getenv   func(string) string // nil: os.Getenv
+	Version  string
+	Now      func() time.Time // nil: time.Now
+	Living   bool             // the built-in service changes on its own; see sandbox.Options
+	Odd      bool             // the built-in service's new data have odd values too; see sandbox.Options
+	// Around stands before the built-in service in tests; see sandbox.Options.
+	Around    func(s *sandbox.Service, next http.Handler) http.Handler
+	Upgrading func() // see store.Options
 	// NewAuditKey makes an audit key where the one of a trail that has begun is missing.
 	NewAuditKey bool
 	// NewStoreKey opens a store whose key is lost with another one, which Session.NewKey makes the store's.
@@ -226,7 +228,8 @@ func openService(ctx context.Context, a *App, opt Options) (*sandbox.Service, er
 	if err := os.MkdirAll(a.State, 0o700); err != nil {
 		return nil, &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
 	}
-	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living, Odd: opt.Odd})
+	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living, Odd: opt.Odd,
+		Around: opt.Around})
 	if err != nil {
 		return nil, &api.Error{Kind: api.Internal, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
 	}

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // snapshots is how many are taken under load; $OPDECK_TEST_SNAPSHOTS is another number.
@@ -255,7 +256,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	}
 }
 
-func (w *backupWorld) stats() sandbox.Stats {
+func (w *backupWorld) stats() faulty.Stats {
 	w.t.Helper()
 	s, err := w.service.Stats(context.Background())
 	if err != nil {

@@ -74,11 +74,8 @@ func TestViewer(t *testing.T) {
 func TestWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, skew := range []string{"skew=1h", "skew=-1h"} {
-		faults, err := sandbox.ParseFaults(skew)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := newWorld(t, sandbox.Options{Faults: faults}, "")
+		w := newWorld(t, sandbox.Options{}, "")
+		w.faults(skew)
 		x := w.console(80, 24)
 		x.shows("access 4m")
 		x.press("6").shows("tokens are valid").press("r", "1").shows("60 operations")

@@ -14,12 +14,13 @@ import (
 	"testing"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // world is a service on a port of its own, and a home with a config for it.
 type world struct {
 	t       *testing.T
-	service *sandbox.Service
+	service *faulty.Service
 	home    string
 	env     []string
 }
@@ -32,7 +33,7 @@ func newWorld(t *testing.T, opt sandbox.Options, settings string) *world {
 		opt.Operations = 60
 	}
 	opt.Odd = true
-	s, err := sandbox.Open(context.Background(), opt)
+	s, err := faulty.Open(context.Background(), faulty.Options{Options: opt})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,16 +147,14 @@ func (w *world) removals() int {
 // faults makes the service misbehave from now on.
 func (w *world) faults(spec string) {
 	w.t.Helper()
-	f, err := sandbox.ParseFaults(spec)
-	if err == nil {
-		err = w.service.SetFaults(context.Background(), f)
-	}
+	f, err := faulty.ParseFaults(spec)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.service.SetFaults(f)
 }
 
-func (w *world) stats() sandbox.Stats {
+func (w *world) stats() faulty.Stats {
 	w.t.Helper()
 	st, err := w.service.Stats(context.Background())
 	if err != nil {

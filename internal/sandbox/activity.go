@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-// runActivity calls Step on every interval, so that live views have something to show. Several processes may do so.
-func (s *Service) runActivity(ctx context.Context, every time.Duration) {
-	repeat(ctx, every, every, func() { _ = s.Step(ctx) }) // a busy file only skips this step
-}
-
 // repeat calls do after first and then after every, until ctx ends.
 func repeat(ctx context.Context, first, every time.Duration, do func()) {
 	t := time.NewTimer(first)

@@ -30,9 +30,6 @@ func getApplication(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.variants[variantHidden] {
-		return nil, refuse(http.StatusNotFound, textUnconfigured)
-	}
 	status, body := row.appStatus, json.RawMessage(row.application)
 	if status == appNone {
 		status = "NEW"
@@ -132,7 +129,7 @@ func finalize(c *call) (any, error) {
 		switch {
 		case err != nil:
 			return err
-		case row.appStatus == appNone && !(c.variants[variantApart] && row.shared != 0):
+		case row.appStatus == appNone && !(c.variants.Load().ShareApart && row.shared != 0):
 			return refuse(http.StatusConflict, textUnconfigured)
 		case row.appStatus == appSubmitted:
 			return refuse(http.StatusConflict, textSubmitted)

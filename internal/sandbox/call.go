@@ -2,41 +2,34 @@ package sandbox
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
 	"maps"
 	"mime"
 	"net/http"
+	"strconv"
 	"time"
 )
 
 // call is one request in progress.
 type call struct {
 	*store
-	ctx      context.Context // does not end with the caller: a received request is processed
-	r        *http.Request
-	params   []string // values of the pattern's wildcards
-	st       settings
-	at       time.Time // by the service's clock; for storage and comparison
-	now      time.Time // the same as clients see it: skewed if a fault says so
-	faults   []fault   // that fire for this call
-	lag      time.Duration
-	order    string          // of lists of operations
-	variants map[string]bool // active ones
-	before   []byte          // the call's operation before processing, if a reply needs it
-	present  []byte          // the same, current
-	warning  string          // about the rate
-	token    string          // fingerprint of the access token
+	ctx     context.Context // does not end with the caller: a received request is processed
+	r       *http.Request
+	params  []string // values of the pattern's wildcards
+	st      settings
+	at      time.Time // by the service's clock; for storage and comparison
+	now     time.Time // the same as clients see it; see Variants
+	warning string    // about the rate
+	token   string    // fingerprint of the access token
 }
 
-// answer is a complete answer; faults may still change it before it is sent.
+// answer is a complete answer.
 type answer struct {
-	status  int
-	header  http.Header
-	body    []byte
-	refused bool // by the service itself, in its own words
+	status int
+	header http.Header
+	body   []byte
 }
 
 // refusal is an error that ends a handler.
@@ -93,56 +86,28 @@ func failure(err error) answer {
 	if r.action {
 		a = jsonAnswer(r.status, action(false, r.message))
 	}
-	a.refused = r.status >= 400 && r.status < 500
 	maps.Copy(a.header, r.header)
 	return a
 }
 
-// serve handles a request: rate, faults, authorization, handler.
+// serve handles a request: rate, authorization, handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.clock()}
-	c.now = c.at
-	if rt.class == classAdmin {
-		send(w, c, admin(c, rt))
-		return
-	}
-	a, err := accept(c, rt)
-	if err == nil && a != nil { // above the hard limits
-		send(w, c, *a)
-		return
-	}
-	if err == nil {
-		a, err = s.before(c, rt)
-	}
-	var out answer
+	c.now = c.at.Add(s.variants.Load().Skew)
+	blocked, err := accept(c, rt)
 	switch {
 	case err != nil:
-		out = failure(err)
-		out.refused = false
-	case a != nil:
-		out = *a
+		send(w, c, failure(err))
+	case blocked != nil: // above the hard limits
+		send(w, c, *blocked)
 	default:
-		out = process(c, rt)
+		send(w, c, run(c, rt))
 	}
-	if after(w, c, &out) {
-		send(w, c, out)
-	}
-}
-
-// process runs the request and counts a completed write.
-func process(c *call, rt route) answer {
-	a := run(c, rt)
-	if c.r.Method != http.MethodGet && a.status < 300 {
-		if err := c.write(c.ctx, func(tx *sql.Tx) error { return increment(c.ctx, tx, "done."+rt.name) }); err != nil {
-			return failure(err)
-		}
-	}
-	return a
 }
 
 func run(c *call, rt route) answer {
 	switch {
-	case rt.known || rt.handle != nil && !rt.offered(c):
+	case rt.known:
 		return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
 	case rt.handle == nil:
 		return failure(refuse(http.StatusNotFound, "Not found"))
@@ -167,7 +132,10 @@ func send(w http.ResponseWriter, c *call, a answer) {
 	if c.warning != "" {
 		w.Header().Set("X-RateLimit-Warning", c.warning)
 	}
-	head(w, c, a)
+	maps.Copy(w.Header(), a.header)
+	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
 	w.Write(a.body) // fails if the client has left
 }
 

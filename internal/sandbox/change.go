@@ -49,8 +49,6 @@ func (s *store) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) e
 	})
 }
 
-func adminChange(c *call, in Change) (any, error) { return done, c.Change(c.ctx, in) }
-
 // newStatus returns the code of the wanted status, or the old one.
 func newStatus(names []string, want string, old int) (int, error) {
 	if want == "" {

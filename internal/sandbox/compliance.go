@@ -88,7 +88,7 @@ func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string
 		}
 	}
 	row.shared = c.at.UnixNano()
-	if c.variants[variantApart] {
+	if c.variants.Load().ShareApart {
 		return outstanding, saveCustomer(c, tx, row)
 	}
 	row.setOutstanding(outstanding)
@@ -125,12 +125,15 @@ func webLink(c *call) (any, error) {
 
 // webLinkURL is the target of a compliance link: a page of this service.
 func webLinkURL(c *call, id string) string {
-	u := url.URL{Scheme: "http", Host: c.r.Host, Path: "/sandbox/verify/" + id}
+	u := url.URL{Scheme: "http", Host: c.r.Host, Path: verifyPath + id}
 	if c.r.URL.Scheme != "" { // in-process
 		u.Scheme = c.r.URL.Scheme
 	}
 	return u.String()
 }
+
+// verifyPath is the path of the pages behind compliance links.
+const verifyPath = "/sandbox/verify/"
 
 const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -138,7 +141,7 @@ const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8">
 <body><dialog open><h1>Verification</h1><p>SETS</p>
 <form method="post"><button>Upload everything</button></form></dialog>`
 
-// openVerify: GET /sandbox/verify/{id}, the page of a compliance link. It opens once.
+// openVerify is the page of a compliance link. It opens once.
 func openVerify(c *call) (any, error) {
 	var sets string
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
@@ -161,7 +164,7 @@ func openVerify(c *call) (any, error) {
 		body: []byte(strings.Replace(verifyPage, "SETS", sets, 1))}, err
 }
 
-// submitVerify: POST /sandbox/verify/{id} submits what was outstanding.
+// submitVerify submits what was outstanding.
 func submitVerify(c *call) (any, error) {
 	return action(true, "Documents received"), c.write(c.ctx, func(tx *sql.Tx) error {
 		row, err := verifyCustomer(c, tx)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // pages reads the whole list and gives the opids in the order in which they came.
@@ -30,7 +31,7 @@ func pages(c *client, size int) (ids []string) {
 }
 
 // truth are the opids at the service, the newest first.
-func truth(t *testing.T, s *sandbox.Service) (ids []string) {
+func truth(t *testing.T, s *faulty.Service) (ids []string) {
 	t.Helper()
 	list, err := s.Operations(t.Context())
 	if err != nil {
@@ -63,9 +64,7 @@ func TestOrders(t *testing.T) {
 			t.Fatal(err)
 		}
 		order := func(word string) []string {
-			if err := s.SetFaults(t.Context(), faults(t, "order="+word)); err != nil {
-				t.Fatal(err)
-			}
+			s.SetFaults(faults(t, "order="+word))
 			return pages(c, 7)
 		}
 		if got := order("newest"); !slices.Equal(got, newest) {
@@ -155,23 +154,24 @@ func TestInsertAndRemove(t *testing.T) {
 	c.want(200, "DELETE", path(ids[0], documents(o)[0]["guid"].(string)), nil)
 
 	old := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
-	got := c.want(200, "POST", "/sandbox/insert", map[string]any{"count": 2, "created": old, "quiet": true})["ids"].([]any)
+	got, err := s.Insert(t.Context(), sandbox.Insert{Count: 2, Created: old, Quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if list := truth(t, s); list[len(list)-1] != got[0] || list[len(list)-2] != got[1] {
 		t.Error("operations of long ago must stand at the end")
 	}
-	c.want(200, "POST", "/sandbox/remove", map[string]any{"ids": []any{ids[0], before[0], got[0]}})
+	if err := s.Remove(t.Context(), ids[0], before[0], got[0]); err != nil {
+		t.Fatal(err)
+	}
 	if r := c.do("GET", "/v2/billing/operation/"+before[0], nil); r.status != 404 {
 		t.Errorf("a removed operation: %d", r.status)
 	}
 	if err := s.Remove(t.Context(), before[0]); err == nil {
 		t.Error("removed twice")
 	}
-	if total("") != "69" || len(pages(c, 100)) != 69 || c.want(200, "GET", "/sandbox/operations", nil)["total"] != 69.0 {
+	if total("") != "69" || len(pages(c, 100)) != 69 || len(truth(t, s)) != 69 {
 		t.Errorf("total %v", total(""))
-	}
-	c.want(200, "DELETE", "/sandbox/stats", nil)
-	if total("") != "69" {
-		t.Errorf("total %v after the counts were forgotten", total(""))
 	}
 }
 
@@ -180,9 +180,8 @@ func TestSilentChanges(t *testing.T) {
 	s := open(t, sandbox.Options{HookURL: "http://127.0.0.1:1/", HookAttempts: 1})
 	c := connect(t, s).login()
 	events := func() (n int64) {
-		var list []any
-		r := c.do("GET", "/sandbox/outbox", nil)
-		if err := json.Unmarshal(r.body, &list); err != nil {
+		list, err := s.Outbox(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
 		return int64(len(list))
@@ -190,8 +189,10 @@ func TestSilentChanges(t *testing.T) {
 	for i, tt := range []struct{ quiet, still bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		o, n := c.operation(2+i), events()
 		id := o["opid"].(string)
-		change := map[string]any{"kind": "operation", "id": id, "status": "CANCELED", "quiet": tt.quiet, "still": tt.still}
-		c.want(200, "POST", "/sandbox/change", change)
+		err := s.Change(t.Context(), sandbox.Change{Kind: "operation", ID: id, Status: "CANCELED", Quiet: tt.quiet, Still: tt.still})
+		if err != nil {
+			t.Fatal(err)
+		}
 		now := c.want(200, "GET", "/v2/billing/operation/"+id, nil)["item"].(map[string]any)
 		if now["status"] != "CANCELED" || (now["updatedAt"] == o["updatedAt"]) != tt.still || (events() == n) != tt.quiet {
 			t.Errorf("%+v: %v, %d events more", tt, now["updatedAt"], events()-n)
@@ -266,9 +267,7 @@ func TestVariants(t *testing.T) {
 	if now := c.want(200, "POST", customer, map[string]any{})["item"].(map[string]any); now["status"] != before["status"] {
 		t.Errorf("the customer is %v", now["status"])
 	}
-	if err := s.SetFaults(t.Context(), faults(t, "variant=share-apart")); err != nil {
-		t.Fatal(err)
-	}
+	s.SetFaults(faults(t, "variant=share-apart"))
 	if v := c.want(200, "GET", customer+"/application", nil); v["status"] != "NEW" || len(v["outstanding"].([]any)) != 0 {
 		t.Errorf("the application shows the share: %v", v)
 	}
@@ -284,7 +283,7 @@ func TestLate(t *testing.T) {
 		"later=remove:4s/empty": 200, "later=remove:4s/drop": 0, "later=remove:4s/hang": 200} {
 		t.Run(strings.ReplaceAll(spec, "/", " "), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 5})
+				s, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 5}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -292,9 +291,7 @@ func TestLate(t *testing.T) {
 				c := connect(t, s).login()
 				c.http = &http.Client{Transport: s.Transport()}
 				_, _, call := removal(c)
-				if err := s.SetFaults(t.Context(), faults(t, spec)); err != nil {
-					t.Fatal(err)
-				}
+				s.SetFaults(faults(t, spec))
 				r, _ := http.NewRequestWithContext(t.Context(), "DELETE", c.base+call, nil)
 				r.Header.Set("Authorization", "Bearer "+c.access)
 				start, status := time.Now(), 0
@@ -328,7 +325,7 @@ func TestLate(t *testing.T) {
 // TestLateWithoutCaller: a caller that leaves does not stop it.
 func TestLateWithoutCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 5, Faults: faults(t, "later=remove:4s/hang")})
+		s, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 5}, Faults: faults(t, "later=remove:4s/hang")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -391,7 +388,7 @@ func TestSkips(t *testing.T) {
 // TestDrip runs on virtual time.
 func TestDrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 1, Faults: faults(t, "drip=login:20s")})
+		s, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 1}, Faults: faults(t, "drip=login:20s")})
 		if err != nil {
 			t.Fatal(err)
 		}

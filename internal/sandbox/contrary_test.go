@@ -7,18 +7,17 @@ import (
 	"testing"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // contrary is a client of a service with faults, logged in before they begin.
 // The contract does not hold for what it answers.
-func contrary(t *testing.T, spec string) (*sandbox.Service, *client) {
+func contrary(t *testing.T, spec string) (*faulty.Service, *client) {
 	t.Helper()
 	s := open(t, sandbox.Options{})
 	c := connect(t, s).login()
 	c.http = &http.Client{Transport: s.Transport(), CheckRedirect: stay}
-	if err := s.SetFaults(t.Context(), faults(t, spec)); err != nil {
-		t.Fatal(err)
-	}
+	s.SetFaults(faults(t, spec))
 	return s, c
 }
 
@@ -145,8 +144,7 @@ func TestRefusals(t *testing.T) {
 // TestLoginRefusals: the same for wrong passwords, the second factor and
 // refresh tokens, and only then.
 func TestLoginRefusals(t *testing.T) {
-	s := open(t, sandbox.Options{Faults: faults(t,
-		"unauthorized=login:500/own,unauthorized=refresh:200/revoked,style=refresh:success")})
+	s := openFaulty(t, faulty.Options{Faults: faults(t, "unauthorized=login:500/own,unauthorized=refresh:200/revoked,style=refresh:success")})
 	c := connect(t, s)
 	c.http.Transport = s.Transport()
 	body := map[string]string{"login": sandbox.DefaultLogin, "password": "wrong"}
@@ -162,9 +160,7 @@ func TestLoginRefusals(t *testing.T) {
 	for spec, want := range map[string]string{
 		"status=login:400/=Verification%20code%20required": "Verification code required", "status=login:200/is2fa": "is2fa",
 		"status=login:403/totp": "TOTP"} {
-		if err := s.SetFaults(t.Context(), faults(t, spec)); err != nil {
-			t.Fatal(err)
-		}
+		s.SetFaults(faults(t, spec))
 		if _, body, _, _ := c.try(); !strings.Contains(string(body), want) {
 			t.Errorf("%s: %s", spec, body)
 		}
@@ -198,9 +194,9 @@ func TestShapes(t *testing.T) {
 		{"mime=list:text/plain", list, []string{`"items"`}, nil},
 	} {
 		t.Run(strings.ReplaceAll(tt.spec, "/", " "), func(t *testing.T) {
-			_, c := contrary(t, "")
+			s, c := contrary(t, "")
 			call := strings.ReplaceAll(tt.call, "CUID", c.cuid("Cedar"))
-			c.want(200, "PUT", "/sandbox/faults", map[string]string{"spec": tt.spec})
+			s.SetFaults(faults(t, tt.spec))
 			r := c.do("GET", call, nil)
 			if r.status != 200 || !json.Valid(r.body) {
 				t.Fatalf("%d %s", r.status, r.body)
@@ -228,8 +224,8 @@ func TestShapes(t *testing.T) {
 
 // TestNoContentType: an answer may come without one.
 func TestNoContentType(t *testing.T) {
-	both(t, sandbox.Options{Operations: 1, Faults: faults(t, "mime=login:none")},
-		func(t *testing.T, _ *sandbox.Service, c *client) {
+	both(t, faulty.Options{Options: sandbox.Options{Operations: 1}, Faults: faults(t, "mime=login:none")},
+		func(t *testing.T, _ *faulty.Service, c *client) {
 			if status, body, header, err := c.try(); status != 200 || err != nil || len(header["Content-Type"]) > 0 ||
 				!json.Valid(body) {
 				t.Errorf("%d %v %v", status, header, err)

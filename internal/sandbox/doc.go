@@ -9,8 +9,7 @@
 //
 // # One file is one server
 //
-// Token pairs, rate windows, counts of faults, settings, data and the outbox of
-// webhooks are all in the file. Several processes that have it open behave as
+// Token pairs, rate windows, settings, data and the outbox of webhooks are all in the file. Several processes that have it open behave as
 // one server. Only the clock belongs to the process. Options are written into
 // the file when they are set; see Options.
 //
@@ -20,14 +19,14 @@
 // accounts, counterparties and documents, all drawn from the seed: the same
 // seed gives the same ids and values, as a back office has them. Of operations
 // older than six days one of thirty is still open. The newest operation is from
-// 2 November 2026. Counted from it (0 is the newest) these are fixed:
+// 2 November 2026, with Options.Fresh from now. Counted from it (0 is the newest) these are fixed:
 //
 //	 0  a pending withdrawal over SWIFT with three documents, the third locked
 //	 1  the same, ended (SUCCESS)
 //	22, 47, 72 …  exchanges with two children each, the next two in the list
 //
-// With the fault "odd" (Options.Odd in tests) amounts and states are drawn more
-// widely, one customer has a currency that does not exist, and these are added:
+// With Options.Odd (for tests) amounts and states are drawn more widely, one customer
+// has a currency that does not exist, and these are added:
 //
 //	10  units of twenty digits
 //	11  a negative amount: units -1234, nanos -560000000
@@ -66,10 +65,10 @@
 //
 // # Share tokens
 //
-// GET /sandbox/share-tokens lists tokens that are ready for each customer. A
-// token that people can type is demo-KIND-SCENARIO-ANYTHING: KIND individual or
-// corporate, SCENARIO ok, outstanding, rejected or expired. It counts as issued
-// when it is first shown and works once, so vary ANYTHING.
+// "opdeck sandbox" prints tokens that are ready. A token that people can type is
+// demo-KIND-SCENARIO-ANYTHING: KIND individual or corporate, SCENARIO ok, outstanding,
+// rejected or expired. It counts as issued when it is first shown and works once, so
+// vary ANYTHING.
 //
 // # Webhooks
 //
@@ -83,28 +82,5 @@
 //
 // # Faults
 //
-// The service answers otherwise on demand: lost, late, without proof, in other
-// words, shapes and orders. faults.txt is the grammar; "opdeck sandbox --help"
-// prints it.
-//
-// # Admin endpoint
-//
-// Under /sandbox/, without login, bodies are JSON:
-//
-//	GET    stats          counts, windows, presentations of refresh tokens
-//	DELETE stats          forgets them
-//	GET    auth-log       every login and refresh with its outcome
-//	GET    removals       audit trail of document removals
-//	GET    outbox         the last 200 webhooks with their state
-//	GET    settings       all settings; PATCH changes the ones given
-//	PUT    faults         {"spec": "drop=refresh:3"}
-//	POST   login          {}: somebody else logs the account in
-//	POST   revoke         {}: every pair ends
-//	POST   change         a change of data, see Change
-//	POST   step           an open operation moves on
-//	GET    operations     all operations, as they are
-//	POST   insert         {"count": 3}: new operations, see Insert
-//	POST   remove         {"ids": [opid …]}: operations are gone
-//	GET    share-tokens   ready tokens; POST {"kind","scenario","customer"} issues one
-//	GET    verify/ID      the page behind a compliance link; POST hands in what is asked
+// Package faulty makes the service answer otherwise: lost, late, without proof, in other words, shapes and orders.
 package sandbox

@@ -123,7 +123,7 @@ func TestEndStates(t *testing.T) {
 			t.Errorf("%s: %d %s", status, r.status, r.body)
 		}
 	}
-	c.want(200, "PATCH", "/sandbox/settings", map[string]any{"allow_end_states": true})
+	configure(t, s, `{"allow_end_states": true}`)
 	c.want(200, "DELETE", path(opid, doc), nil)
 }
 

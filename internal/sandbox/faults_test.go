@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
-func faults(t testing.TB, spec string) sandbox.Faults {
+func faults(t testing.TB, spec string) faulty.Faults {
 	t.Helper()
-	f, err := sandbox.ParseFaults(spec)
+	f, err := faulty.ParseFaults(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestParseFaults(t *testing.T) {
 		"rename=list:items/operations", "shape=*:numbers-as-text~2@20%#3", "style=*:success", "mime=list:text/plain",
 		"cap=list:50", "arrive=list:2:3", "order=oldest", "variant=share-apart",
 	} {
-		if f, err := sandbox.ParseFaults(spec); err != nil || f.String() != spec {
+		if f, err := faulty.ParseFaults(spec); err != nil || f.String() != spec {
 			t.Errorf("%q: %q, %v", spec, f.String(), err)
 		}
 	}
@@ -51,22 +52,22 @@ func TestParseFaults(t *testing.T) {
 		"cap=list:0": "is not a count", "cut=list:-1": "bytes", "order=sideways": "use one of", "variant=odd": "use one of",
 		"drop=login~x": "is not a count", "drop=login@0%": "is not a chance",
 	} {
-		if _, err := sandbox.ParseFaults(spec); err == nil || !strings.Contains(err.Error(), part) {
+		if _, err := faulty.ParseFaults(spec); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q: %v", spec, err)
 		}
 	}
 }
 
 // both runs f over the in-process transport and over TCP.
-func both(t *testing.T, o sandbox.Options, f func(t *testing.T, s *sandbox.Service, c *client)) {
+func both(t *testing.T, o faulty.Options, f func(t *testing.T, s *faulty.Service, c *client)) {
 	t.Run("in-process", func(t *testing.T) {
-		s := open(t, o)
+		s := openFaulty(t, o)
 		c := connect(t, s)
 		c.http = &http.Client{Transport: s.Transport(), CheckRedirect: stay}
 		f(t, s, c)
 	})
 	t.Run("tcp", func(t *testing.T) {
-		s := open(t, o)
+		s := openFaulty(t, o)
 		server := httptest.NewServer(s.Handler())
 		t.Cleanup(server.Close)
 		c := connect(t, s)
@@ -94,7 +95,7 @@ func (c *client) try() (status int, body []byte, header http.Header, err error) 
 	return resp.StatusCode, body, resp.Header, err
 }
 
-func logins(t *testing.T, s *sandbox.Service) int64 {
+func logins(t *testing.T, s *faulty.Service) int64 {
 	t.Helper()
 	st, err := s.Stats(t.Context())
 	if err != nil {
@@ -113,8 +114,8 @@ func TestFaultsThatLoseTheAnswer(t *testing.T) {
 		{"truncate=login", 1, io.ErrUnexpectedEOF},
 	} {
 		t.Run(tt.spec, func(t *testing.T) {
-			both(t, sandbox.Options{Operations: 1, Faults: faults(t, tt.spec)},
-				func(t *testing.T, s *sandbox.Service, c *client) {
+			both(t, faulty.Options{Options: sandbox.Options{Operations: 1}, Faults: faults(t, tt.spec)},
+				func(t *testing.T, s *faulty.Service, c *client) {
 					_, _, _, err := c.try()
 					if err == nil || tt.cause != nil && !errors.Is(err, tt.cause) {
 						t.Errorf("error %v, want %v", err, tt.cause)
@@ -153,8 +154,8 @@ func TestFaultsThatSpoilTheAnswer(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.spec, func(t *testing.T) {
-			both(t, sandbox.Options{Operations: 1, Faults: faults(t, tt.spec)},
-				func(t *testing.T, s *sandbox.Service, c *client) {
+			both(t, faulty.Options{Options: sandbox.Options{Operations: 1}, Faults: faults(t, tt.spec)},
+				func(t *testing.T, s *faulty.Service, c *client) {
 					status, body, header, err := c.try()
 					if err != nil || !tt.check(status, string(body), header) {
 						t.Errorf("%d %.100s %v %v", status, body, header, err)
@@ -168,7 +169,7 @@ func TestFaultsThatSpoilTheAnswer(t *testing.T) {
 }
 
 func TestFaultCounts(t *testing.T) {
-	s := open(t, sandbox.Options{Operations: 1, Faults: faults(t, "status=login:500:3#2")})
+	s := openFaulty(t, faulty.Options{Options: sandbox.Options{Operations: 1}, Faults: faults(t, "status=login:500:3#2")})
 	c := connect(t, s)
 	c.http.Transport = s.Transport()
 	var got []int
@@ -188,21 +189,21 @@ func TestFaultCounts(t *testing.T) {
 			t.Errorf("call %d: %d, want %d", i+1, status, want)
 		}
 	}
-	c.want(200, "PUT", "/sandbox/faults", map[string]string{"spec": "status=login:503"})
+	s.SetFaults(faults(t, "status=login:503"))
 	if status, _, _, _ := c.try(); status != 503 {
 		t.Errorf("after a change at run time: %d", status)
 	}
 	if r := c.do("PUT", "/sandbox/faults", map[string]string{"spec": "x"}); r.status != 400 {
 		t.Errorf("broken spec: %d", r.status)
 	}
-	c.want(200, "PUT", "/sandbox/faults", map[string]string{"spec": ""})
+	s.SetFaults(faults(t, ""))
 	if status, _, _, _ := c.try(); status != 200 {
 		t.Errorf("after the end of faults: %d", status)
 	}
 }
 
 func TestFaultTargets(t *testing.T) {
-	s := open(t, sandbox.Options{Faults: faults(t, "status=remove:500,status=write:502#1")})
+	s := openFaulty(t, faulty.Options{Faults: faults(t, "status=remove:500,status=write:502#1")})
 	c := connect(t, s)
 	c.http.Transport = s.Transport()
 	if status, _, _, _ := c.try(); status != 502 {
@@ -220,7 +221,7 @@ func TestFaultTargets(t *testing.T) {
 
 func TestLagAndSkew(t *testing.T) {
 	at := newClock()
-	s := open(t, sandbox.Options{Now: at.now, Faults: faults(t, "lag=1.5s,skew=-40s")})
+	s := openFaulty(t, faulty.Options{Options: sandbox.Options{Now: at.now}, Faults: faults(t, "lag=1.5s,skew=-40s")})
 	c := connect(t, s).login()
 	if c.alive() {
 		t.Error("a fresh token must be unknown for a while")
@@ -239,7 +240,7 @@ func TestLagAndSkew(t *testing.T) {
 // TestDelays runs on virtual time.
 func TestDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 1, Faults: faults(t, "delay=login:2s,late=login:3s")})
+		s, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 1}, Faults: faults(t, "delay=login:2s,late=login:3s")})
 		if err != nil {
 			t.Fatal(err)
 		}

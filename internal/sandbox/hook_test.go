@@ -15,6 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 type event struct {
@@ -146,14 +147,16 @@ func TestDeliveryIsGivenUp(t *testing.T) {
 	if err := s.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c := connect(t, s)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		r := c.do("GET", "/sandbox/outbox", nil)
-		if strings.Contains(string(r.body), `"given up"`) {
+		out, err := s.Outbox(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out) == 1 && out[0].State == "given up" {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("outbox %s", r.body)
+			t.Fatalf("outbox %+v", out)
 		}
 	}
 	if n := tries.Load(); n != 3 {
@@ -218,7 +221,7 @@ func merged(m map[string]any, key string, value any) map[string]any {
 }
 
 func TestActivity(t *testing.T) {
-	s := open(t, sandbox.Options{Activity: time.Millisecond})
+	s := openFaulty(t, faulty.Options{Activity: time.Millisecond})
 	c := connect(t, s).login()
 	before := string(c.do("GET", "/v2/billing/operation?meta.pageSize=100", nil).body)
 	for end := time.Now().Add(time.Minute); string(c.do("GET", "/v2/billing/operation?meta.pageSize=100",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"net/http"
 	"time"
 )
 
@@ -123,6 +122,23 @@ func isIrregular(ctx context.Context, q querier) (bool, error) {
 	return n > 0, err
 }
 
+// Operation returns an operation in its REST shape; an unknown id is an error.
+func (s *store) Operation(ctx context.Context, opid string) (json.RawMessage, error) {
+	st, err := loadSettings(ctx, s.ro)
+	if err != nil {
+		return nil, err
+	}
+	o, err := findOperation(&call{store: s, ctx: ctx, st: st}, s.ro, opid)
+	if err != nil {
+		return nil, err
+	}
+	list, err := renderAll(ctx, s.ro, st.dataset(), []operationRow{o})
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
 // Operations returns all operations in their REST shape, newest first: the true state.
 func (s *store) Operations(ctx context.Context) ([]json.RawMessage, error) {
 	st, err := loadSettings(ctx, s.ro)
@@ -142,23 +158,4 @@ func (s *store) Operations(ctx context.Context) ([]json.RawMessage, error) {
 		}
 		list = append(list, shown...)
 	}
-}
-
-func adminOperations(c *call) (any, error) {
-	list, err := c.Operations(c.ctx)
-	return object{"total", len(list), "items", list}, err
-}
-
-func adminInsert(c *call, in Insert) (any, error) {
-	if in.Count < 1 || in.Count > 100_000 {
-		return nil, refuse(http.StatusBadRequest, "count must be between 1 and 100000")
-	}
-	list, err := c.Insert(c.ctx, in)
-	return object{"ids", list}, err
-}
-
-type removeIn struct{ IDs []string }
-
-func adminRemove(c *call, in removeIn) (any, error) {
-	return done, c.Remove(c.ctx, in.IDs...)
 }

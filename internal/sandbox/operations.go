@@ -28,13 +28,6 @@ func operationTree(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.variants[variantWhole] && o.parent.Int64 > 0 {
-		above, err := queryOperations(c.ctx, c.ro, `WHERE o.n = ?`, o.parent.Int64)
-		if err != nil {
-			return nil, err
-		}
-		o = above[0]
-	}
 	children, err := queryOperations(c.ctx, c.ro, `WHERE o.parent = ? ORDER BY o.n`, o.n)
 	if err != nil {
 		return nil, err
@@ -47,28 +40,16 @@ func operationTree(c *call) (any, error) {
 	return object{"item", mergePatch(list[0], provider), "children", list[1:]}, nil
 }
 
-// orders of lists of operations. "newest" is the usual one; the rows of "none"
-// are in no order, but always in the same; those of "unstable" do not.
-var orders = map[string]string{
-	"newest": "o.created DESC, o.n", "oldest": "o.created, o.n DESC", "updated": "o.updated DESC, o.n",
-	"updated-oldest": "o.updated, o.n",
-	"none":           "(o.n * 2654435761) % 4294967296, o.n", "unstable": "random()",
-}
-
-// orderOf is the ORDER BY of a list. Numbers are enough, and fast, while they
-// run in the order of time.
+// orderOf is the ORDER BY of a list, newest first. Numbers are enough, and fast, while they run in the order of time.
 func orderOf(c *call) (string, error) {
-	if c.order != "" && c.order != "newest" {
-		return orders[c.order], nil
-	}
 	gaps, err := isIrregular(c.ctx, c.ro)
 	if err != nil || gaps {
-		return orders["newest"], err
+		return "o.created DESC, o.n", err
 	}
 	return "o.n", nil
 }
 
-// listOperations: GET /v2/billing/operation, newest first unless a fault sets another order.
+// listOperations: GET /v2/billing/operation, newest first.
 func listOperations(c *call) (any, error) {
 	p, err := c.page()
 	if err != nil {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"time"
 
 	"opdeck/api/limit"
@@ -23,16 +24,17 @@ const (
 // Options say how the service behaves. The file is the server: options that
 // are set here are written into it and hold for every process that has it
 // open; options left at their zero value keep what the file says, or the
-// default when the file is new. Now is the exception: it is this process's.
+// default when the file is new. Now and Around are exceptions: they are this process's.
 type Options struct {
 	Path       string // SQLite file; "" keeps everything in memory
 	Operations int    // sample operations of a new file, default 500; an existing file keeps its own
 	Seed       uint64 // of ids and sample data; used for a new file only
-	// Odd adds rare and hostile values to the sample data of a new file: for tests. The fault "odd" does the same.
+	// Odd adds rare and hostile values to the sample data of a new file: for tests.
 	Odd bool
-	// Living makes the data run up to now over sixty days, fills the time since the
-	// file was open last, and switches webhooks on, to the Receiver of a process that
-	// has the file open. Changes are made by Live.
+	// Fresh makes the data run up to now over sixty days, and fills the time since the file was open last.
+	Fresh bool
+	// Living is Fresh, and switches webhooks on, to the Receiver of a process that has the file open. Changes are
+	// made by Live.
 	Living bool
 
 	AccessTTL  time.Duration // default 5 min
@@ -59,14 +61,14 @@ type Options struct {
 	HardLimits bool                // 429 above the recommended rates
 	PerMinute  map[limit.Class]int // recommended rates by class; nil: the documented ones
 
-	Faults   Faults        // see ParseFaults
-	Activity time.Duration // an operation moves on this often; 0: never
-
 	Now func() time.Time // clock; nil: time.Now
+	// Around returns what answers in place of next, which answers as the service does: package faulty injects
+	// faults there. nil: next itself.
+	Around func(s *Service, next http.Handler) http.Handler
 }
 
-// settings are the part of the server's state that options and the admin
-// endpoint change; one JSON row in the file.
+// settings are the part of the server's state that options and Configure change; one
+// JSON row in the file.
 type settings struct {
 	Seed       uint64 `json:"seed"`
 	Operations int    `json:"operations"`
@@ -98,9 +100,6 @@ type settings struct {
 
 	HardLimits bool                `json:"hard_limits"`
 	PerMinute  map[limit.Class]int `json:"per_minute"`
-
-	Faults   string `json:"faults"`
-	Activity span   `json:"activity"`
 }
 
 // span is a duration that reads and writes itself as text ("5m0s").
@@ -116,7 +115,7 @@ func (d *span) UnmarshalText(b []byte) error {
 
 func newSettings(o Options) settings {
 	s := settings{
-		Seed: o.Seed, Operations: o.Operations, Ordinary: !o.Odd && !o.Faults.odd,
+		Seed: o.Seed, Operations: o.Operations, Ordinary: !o.Odd,
 		AccessTTL: span(DefaultAccessTTL), RefreshTTL: span(DefaultRefreshTTL), TTLUnit: "s",
 		Login: DefaultLogin, Password: DefaultPassword,
 		ShareTokenField: DefaultShareTokenField,
@@ -127,7 +126,7 @@ func newSettings(o Options) settings {
 	if s.Operations <= 0 {
 		s.Operations = DefaultOperations
 	}
-	if o.Living {
+	if o.Fresh || o.Living {
 		now := time.Now
 		if o.Now != nil {
 			now = o.Now
@@ -157,8 +156,6 @@ func (s *settings) apply(o Options) error {
 	set(&s.HookBackoff, span(o.HookBackoff))
 	set(&s.HookAttempts, o.HookAttempts)
 	set(&s.HardLimits, o.HardLimits)
-	set(&s.Faults, o.Faults.String())
-	set(&s.Activity, span(o.Activity))
 	set(&s.Hook.JWTSecret, o.HookSecret)
 	if o.HookURL != "" {
 		s.Hook.URL = o.HookURL
@@ -179,9 +176,6 @@ func (s *settings) check() error {
 	}
 	if s.AccessTTL <= 0 || s.RefreshTTL <= 0 {
 		return fmt.Errorf("sandbox: token lifetimes must be positive")
-	}
-	if _, err := ParseFaults(s.Faults); err != nil {
-		return err
 	}
 	return nil
 }

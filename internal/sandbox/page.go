@@ -14,19 +14,10 @@ const (
 )
 
 // page is the window of a list: page from 0.
-type page struct {
-	number, size int
-	shownSize    int // the size that the answer shows
-}
+type page struct{ number, size int }
 
 func (c *call) page() (page, error) {
 	p := page{size: defaultPageSize}
-	limit := maxPageSize
-	for _, f := range c.faults {
-		if f.kind == "most" {
-			limit = f.number
-		}
-	}
 	for name, at := range map[string]*int{"meta.page": &p.number, "meta.pageSize": &p.size} {
 		text := c.r.URL.Query().Get(name)
 		if text == "" {
@@ -38,23 +29,14 @@ func (c *call) page() (page, error) {
 		}
 		*at = n
 	}
-	if p.size < 1 || p.size > limit {
-		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(limit))
-	}
-	p.shownSize = p.size
-	for _, f := range c.faults {
-		switch f.kind {
-		case "cap": // silently
-			p.size = min(p.size, f.number)
-		case "fixed":
-			p.size, p.shownSize = f.number, f.number
-		}
+	if p.size < 1 || p.size > maxPageSize {
+		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(maxPageSize))
 	}
 	return p, nil
 }
 
 func (p page) body(total int64, items any) object {
-	return object{"meta", object{"pageSize", p.shownSize, "page", p.number, "total", strconv.FormatInt(total, 10)},
+	return object{"meta", object{"pageSize", p.size, "page", p.number, "total", strconv.FormatInt(total, 10)},
 		"items", items}
 }
 

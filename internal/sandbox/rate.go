@@ -15,29 +15,16 @@ import (
 // rateWindow is the window of the recommended rates.
 const rateWindow = time.Minute
 
-// accept loads the settings, decides which faults fire and counts the request.
-// If it returns an answer, the call ends with it.
-func accept(c *call, rt route) (*answer, error) {
-	var blocked *answer
-	err := c.write(c.ctx, func(tx *sql.Tx) (err error) {
-		if c.st, err = loadSettings(c.ctx, tx); err != nil {
+// accept loads the settings and counts the request. If it returns an answer, the call ends with it. The page behind a
+// compliance link is not part of the service, and not counted.
+func accept(c *call, rt route) (blocked *answer, err error) {
+	return blocked, c.write(c.ctx, func(tx *sql.Tx) error {
+		if c.st, err = loadSettings(c.ctx, tx); err != nil || rt.class == classPage {
 			return err
 		}
-		f, err := ParseFaults(c.st.Faults)
-		if err != nil {
-			return err
-		}
-		c.lag, c.order, c.variants = f.lag, f.order, f.variants
-		c.now = c.at.Add(f.skew)
-		if c.faults, err = fire(c.ctx, tx, f, rt, c.r.Method); err != nil {
-			return err
-		}
-		if blocked, err = countRate(c, tx, rt.class); err != nil || blocked != nil {
-			return err
-		}
-		return increment(c.ctx, tx, "calls."+rt.name)
+		blocked, err = countRate(c, tx, rt.class)
+		return err
 	})
-	return blocked, err
 }
 
 // countRate counts the request in the window of its class. Above the recommended
@@ -55,7 +42,7 @@ func countRate(c *call, tx *sql.Tx, class limit.Class) (*answer, error) {
 		wait := int(math.Ceil(float64(oldest+int64(rateWindow)-at) / float64(time.Second)))
 		r := tooMany(max(wait, 1))
 		a := failure(r)
-		return &a, increment(ctx, tx, "throttled."+string(class))
+		return &a, nil
 	}
 	used++
 	res, err := tx.ExecContext(ctx, `INSERT INTO request(at, class) VALUES(?, ?)`, at, class)
@@ -69,29 +56,14 @@ func countRate(c *call, tx *sql.Tx, class limit.Class) (*answer, error) {
 	}
 	if used > most {
 		c.warning = fmt.Sprintf("%s: %d requests in 60 s, %d recommended", class, used, most)
-		if err := increment(ctx, tx, "warned."+string(class)); err != nil {
-			return nil, err
-		}
 	}
-	err = execute(ctx, tx,
-		`INSERT INTO counter(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)`,
-		"max."+string(class), used)
-	if err != nil {
-		return nil, err
-	}
-	return nil, increment(ctx, tx, "requests."+string(class))
+	return nil, nil
 }
 
 func tooMany(seconds int) *refusal {
 	r := refuse(http.StatusTooManyRequests, "Too many requests")
 	r.header = http.Header{"Retry-After": {strconv.Itoa(seconds)}}
 	return r
-}
-
-// increment adds one to a counter.
-func increment(ctx context.Context, q querier, name string) error {
-	_, err := incremented(ctx, q, name)
-	return err
 }
 
 // incremented adds one to a counter and returns it.

@@ -10,8 +10,8 @@ import (
 	"opdeck/api/pattern"
 )
 
-// classAdmin is not part of the service, and not counted.
-const classAdmin limit.Class = "admin"
+// classPage is the class of the page behind a compliance link: not part of the service, and not counted.
+const classPage limit.Class = "page"
 
 // handler returns the body of a 200, which is written as JSON, or a whole answer.
 type handler func(*call) (any, error)
@@ -19,13 +19,13 @@ type handler func(*call) (any, error)
 // route is one endpoint.
 type route struct {
 	pattern string // of http.ServeMux: method and path
-	name    string // for faults
+	name    string // for package faulty; "": it never meets the route
 	handle  handler
 	class   limit.Class // of the recommended rates
 	known   bool        // without handle: other methods have the path
 }
 
-// table is what the service answers: the calls that package endpoint declares, and the paths of administration.
+// table is what the service answers: the calls that package endpoint declares, and the page behind a compliance link.
 func table() []route {
 	routes := []route{
 		of(endpoint.Of(api.ActSessionLogin), "login", with(login)),
@@ -40,7 +40,6 @@ func table() []route {
 		of(endpoint.ListCustomers.Route, "customers", listCustomers),
 		of(endpoint.UploadDocument.Route, "upload", uploadFile),
 		of(endpoint.GetCustomer.Route, "customer-get", getCustomer),
-		{pattern: postCustomer, name: "customer-get", handle: getCustomer},
 		of(endpoint.GetApplication.Route, "application", getApplication),
 		of(endpoint.SetApplication.Route, "set-application", asAction(with(setApplication))),
 		of(endpoint.Finalize.Route, "finalize", asAction(finalize)),
@@ -57,8 +56,9 @@ func table() []route {
 		of(endpoint.ListUsers.Route, "users", listUsers),
 		of(endpoint.GetHooks.Route, "hook-get", getHook),
 		of(endpoint.SetHooks.Route, "hook-set", with(setHook)),
+		{pattern: "GET " + verifyPath + "{id}", handle: openVerify},
+		{pattern: "POST " + verifyPath + "{id}", handle: submitVerify},
 	}
-	routes = append(routes, adminTable()...)
 	for i := range routes {
 		_, path, _ := strings.Cut(routes[i].pattern, " ")
 		routes[i].class = classOf(path)
@@ -71,23 +71,33 @@ func of(r *endpoint.Route, name string, handle handler) route {
 	return route{pattern: r.Method + " " + r.Path, name: name, handle: handle}
 }
 
-// postCustomer exists only with variantPost, which removes the GET.
-var postCustomer = "POST " + endpoint.GetCustomer.Path
+// Route is an endpoint of the service.
+type Route struct {
+	Name    string // "list", "remove" …
+	Pattern string // of http.ServeMux: method and path
+	Class   limit.Class
+}
 
-// offered reports whether the route exists with the variants of this call.
-func (rt route) offered(c *call) bool {
-	return rt.name != "customer-get" || c.variants[variantPost] == (rt.pattern == postCustomer)
+// Routes returns the endpoints of the service.
+func Routes() []Route {
+	var list []Route
+	for _, rt := range table() {
+		if rt.class != classPage {
+			list = append(list, Route{rt.name, rt.pattern, rt.class})
+		}
+	}
+	return list
 }
 
 // open reports whether the route needs no access token.
 func (rt route) open() bool {
-	return rt.class == limit.Login || rt.class == limit.Refresh || rt.class == classAdmin
+	return rt.class == limit.Login || rt.class == limit.Refresh || rt.class == classPage
 }
 
 // classOf is the class of a path, also of one that no endpoint has.
 func classOf(path string) limit.Class {
-	if strings.HasPrefix(path, "/sandbox/") {
-		return classAdmin
+	if strings.HasPrefix(path, verifyPath) {
+		return classPage
 	}
 	return endpoint.ClassOf(path)
 }
@@ -101,8 +111,7 @@ func (s *Service) newMux() *http.ServeMux {
 	return mux
 }
 
-// dispatch finds the endpoint of a request. Unknown requests are counted too, and
-// faults apply to them.
+// dispatch finds the endpoint of a request. Unknown requests are counted too.
 func (s *Service) dispatch(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		s.mux.ServeHTTP(w, r)

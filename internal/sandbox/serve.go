@@ -53,17 +53,14 @@ func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer)
 	base := "http://" + addr.String()
 	fmt.Fprintf(out, "Sandbox service on %s\n", base)
 	if tcp, isTCP := addr.(*net.TCPAddr); isTCP && !tcp.IP.IsLoopback() {
-		fmt.Fprintln(out, "Warning: it can be reached from other machines, and /sandbox/ requires no login.")
+		fmt.Fprintln(out, "Warning: it can be reached from other machines.")
 	}
 	fmt.Fprintf(out, "Login %s, password %s; access tokens live %s, refresh tokens %s\n", st.Login, st.Password,
 		time.Duration(st.AccessTTL), time.Duration(st.RefreshTTL))
 	if n, err := count(ctx, s.ro, `SELECT value FROM counter WHERE name = 'operations'`); err == nil {
 		fmt.Fprintf(out, "%d operations\n", n)
 	}
-	if st.Faults != "" {
-		fmt.Fprintf(out, "Faults: %s\n", st.Faults)
-	}
-	fmt.Fprintf(out, "\nShare tokens (20 minutes, once each; fresh ones: GET %s/sandbox/share-tokens):\n", base)
+	fmt.Fprintln(out, "\nShare tokens (20 minutes, once each):")
 	for i, t := range tokens {
 		if i >= 6 {
 			break

@@ -13,6 +13,7 @@ import (
 type Service struct {
 	*store
 	mux     *http.ServeMux
+	handler http.Handler // mux, or what Options.Around returned
 	courier courier
 
 	running context.Context // ends with Close; for work that outlives the call that started it
@@ -33,21 +34,17 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	}
 	s := &Service{store: data, courier: courier{store: data}}
 	s.mux = s.newMux()
-	st, err := loadSettings(ctx, s.ro)
-	if err != nil {
-		s.closePools()
-		return nil, err
-	}
-	if o.Living {
+	if o.Fresh || o.Living {
 		if err := s.catchUp(ctx); err != nil {
 			s.closePools()
 			return nil, fmt.Errorf("sandbox: bring the data up to now: %w", err)
 		}
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
-	s.work.Go(func() { s.courier.deliver(s.running) })
-	if st.Activity > 0 {
-		s.work.Go(func() { s.runActivity(s.running, time.Duration(st.Activity)) })
+	s.Go(s.courier.deliver)
+	s.handler = http.HandlerFunc(s.dispatch)
+	if o.Around != nil {
+		s.handler = o.Around(s, s.handler)
 	}
 	return s, nil
 }
@@ -60,5 +57,20 @@ func (s *Service) Close() error {
 	return s.closePools()
 }
 
-// Handler serves the service's paths and, under /sandbox/, the admin endpoint.
-func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.dispatch) }
+// Handler serves the service's paths.
+func (s *Service) Handler() http.Handler { return s.handler }
+
+// Now returns the time by the service's clock.
+func (s *Service) Now() time.Time { return s.clock() }
+
+// Go runs f until Close, which ends its context and waits for it.
+func (s *Service) Go(f func(ctx context.Context)) { s.work.Go(func() { f(s.running) }) }
+
+// Variants are what the service does differently where its documents say nothing.
+type Variants struct {
+	Skew       time.Duration // of the Date header and of the times in tokens
+	ShareApart bool          // a share changes neither the application nor the customer's status
+}
+
+// Vary sets the variants of this process; the zero value is the usual service.
+func (s *store) Vary(v Variants) { s.variants.Store(&v) }

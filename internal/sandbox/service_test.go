@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api/apitest"
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // client is a small caller of the service.
@@ -42,13 +43,18 @@ func (r reply) json(t testing.TB) map[string]any {
 
 // open starts a service that ends with the test, by default with a few operations, which is several times faster
 // under the race detector. Its data have odd values too.
-func open(t testing.TB, o sandbox.Options) *sandbox.Service {
+func open(t testing.TB, o sandbox.Options) *faulty.Service {
+	t.Helper()
+	return openFaulty(t, faulty.Options{Options: o})
+}
+
+func openFaulty(t testing.TB, o faulty.Options) *faulty.Service {
 	t.Helper()
 	o.Odd = true
 	if o.Operations == 0 {
 		o.Operations = 40
 	}
-	s, err := sandbox.Open(t.Context(), o)
+	s, err := faulty.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +66,15 @@ func open(t testing.TB, o sandbox.Options) *sandbox.Service {
 	return s
 }
 
-func connect(t testing.TB, s *sandbox.Service) *client {
+// configure changes settings of the service.
+func configure(t testing.TB, s *faulty.Service, settings string) {
+	t.Helper()
+	if err := s.Configure(t.Context(), []byte(settings)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connect(t testing.TB, s *faulty.Service) *client {
 	return &client{t: t, http: &http.Client{Transport: apitest.Contract(t, s.Transport())}, base: "http://sandbox.test"}
 }
 
@@ -188,7 +202,7 @@ func BenchmarkMillion(b *testing.B) {
 	o := sandbox.Options{Path: filepath.Join(b.TempDir(), "s.db"), Operations: 1_000_000}
 	for b.Loop() {
 		start := time.Now()
-		s, err := sandbox.Open(b.Context(), o)
+		s, err := faulty.Open(b.Context(), faulty.Options{Options: o})
 		if err != nil {
 			b.Fatal(err)
 		}

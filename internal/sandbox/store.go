@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sqlite "modernc.org/sqlite"
@@ -52,9 +53,6 @@ CREATE TABLE removal(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, login TEXT NOT
 CREATE TABLE pair(id INTEGER PRIMARY KEY, access TEXT NOT NULL UNIQUE, refresh TEXT NOT NULL UNIQUE,
   origin TEXT NOT NULL, issued INTEGER NOT NULL, access_until INTEGER NOT NULL, refresh_until INTEGER NOT NULL,
   access_dead INTEGER NOT NULL DEFAULT 0, refresh_dead INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE authlog(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, outcome TEXT NOT NULL,
-  token TEXT NOT NULL);
-CREATE TABLE presented(token TEXT PRIMARY KEY, times INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE request(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, class TEXT NOT NULL);
 CREATE INDEX request_class ON request(class, at);
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -146,6 +144,8 @@ type store struct {
 	db, ro *sql.DB // writes (one connection, immediate transactions); reads
 	clock  func() time.Time
 	raised chan struct{} // holds one token: something was put into the outbox
+
+	variants atomic.Pointer[Variants]
 }
 
 // openStore opens the file, and makes it with its sample data when it is new.
@@ -154,6 +154,7 @@ func openStore(ctx context.Context, o Options) (*store, error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
+	s.Vary(Variants{})
 	if err := s.open(ctx, o); err != nil {
 		return nil, errors.Join(err, s.closePools())
 	}

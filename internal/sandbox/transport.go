@@ -110,8 +110,8 @@ func (w *pipeWriter) Write(b []byte) (int, error) {
 // Flush does nothing: every write is handed over at once.
 func (w *pipeWriter) Flush() {}
 
-// reset makes the abort that follows look like a reset connection.
-func (w *pipeWriter) reset() { w.broken = syscall.ECONNRESET }
+// Reset makes the abort that follows look like a reset connection.
+func (w *pipeWriter) Reset() { w.broken = syscall.ECONNRESET }
 
 func (w *pipeWriter) finish(err error) {
 	if err != nil && w.broken != nil {

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"opdeck/internal/e2e/racedetector"
-	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // wants checks what the service has seen; -1: not asked.
 type wants struct{ logins, refreshes, unauthorized int64 }
 
-func (s *service) check(t testing.TB, w wants) sandbox.Stats {
+func (s *service) check(t testing.TB, w wants) faulty.Stats {
 	t.Helper()
 	st := s.stats()
 	if w.logins >= 0 && st.Logins+st.LoginsRefused != w.logins {

@@ -17,7 +17,7 @@ import (
 
 	"opdeck/api/limit"
 	"opdeck/internal/e2e/lockedbuffer"
-	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // experiment is how S41 runs. OPDECK_LEND_EXPERIMENT=LOOPS,CONSOLES,DURATION,TOKENLIFE
@@ -165,7 +165,7 @@ func TestS41LoopsAndConsoles(t *testing.T) {
 }
 
 // checkExperiment holds what the experiment must show.
-func checkExperiment(t testing.TB, e experiment, lent map[string]int, st sandbox.Stats, people seenOfPeople) {
+func checkExperiment(t testing.TB, e experiment, lent map[string]int, st faulty.Stats, people seenOfPeople) {
 	t.Helper()
 	if st.Logins != 1 || lent["401"] != 0 || lent["200"] == 0 {
 		t.Errorf("%d logins, %d × 401 at the loops, %d answers", st.Logins, lent["401"], lent["200"])
@@ -189,7 +189,7 @@ func checkExperiment(t testing.TB, e experiment, lent map[string]int, st sandbox
 }
 
 // table prints what came out.
-func table(t testing.TB, e experiment, alone, lent map[string]int, a, l sandbox.Stats, people seenOfPeople) {
+func table(t testing.TB, e experiment, alone, lent map[string]int, a, l faulty.Stats, people seenOfPeople) {
 	t.Helper()
 	var b strings.Builder
 	row := func(what string, left, right any) { fmt.Fprintf(&b, "| %s | %v | %v |\n", what, left, right) }

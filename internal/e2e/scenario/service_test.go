@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // The account of every service.
@@ -61,13 +62,13 @@ func playServices() {
 }
 
 func serve(o serviceOptions) (string, error) {
-	faults, err := sandbox.ParseFaults(o.Faults)
+	faults, err := faulty.ParseFaults(o.Faults)
 	if err != nil {
 		return "", err
 	}
-	s, err := sandbox.Open(context.Background(), sandbox.Options{Operations: cmp.Or(o.Operations, 3), AccessTTL: o.Access, RefreshTTL: o.Refresh, TTLUnit: o.Unit,
+	s, err := faulty.Open(context.Background(), faulty.Options{Options: sandbox.Options{Operations: cmp.Or(o.Operations, 3), AccessTTL: o.Access, RefreshTTL: o.Refresh, TTLUnit: o.Unit,
 		OpaqueTokens: o.Opaque, TokenSuffix: o.Suffix, MarkerPrefix: "MARKERtoken", Login: account, Password: o.Password, TOTPSecret: o.TOTP,
-		StrictLogin: !o.Lenient, Faults: faults})
+		StrictLogin: !o.Lenient}, Faults: faults})
 	if err != nil {
 		return "", err
 	}
@@ -197,9 +198,9 @@ func (s *service) revoke() {
 	s.admin("POST", "revoke", struct{}{}, nil)
 }
 
-func (s *service) stats() sandbox.Stats {
+func (s *service) stats() faulty.Stats {
 	s.t.Helper()
-	var st sandbox.Stats
+	var st faulty.Stats
 	s.admin("GET", "stats", nil, &st)
 	return st
 }

@@ -23,6 +23,7 @@ import (
 
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/entry"
 )
@@ -85,7 +86,7 @@ func TestScripts(t *testing.T) {
 }
 
 // world is the service of one script.
-type world struct{ s *sandbox.Service }
+type world struct{ s *faulty.Service }
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value("world").(*world) }
 
@@ -122,13 +123,13 @@ per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, bi
 // cmdService is "service [NAME=VALUE…]": it starts a service on a port and
 // writes the config to $WORK/opdeck.toml.
 func cmdService(ts *testscript.TestScript, _ bool, args []string) {
-	opt := sandbox.Options{Operations: 60}
+	opt := faulty.Options{Options: sandbox.Options{Operations: 60}}
 	for _, a := range args {
 		name, v, _ := strings.Cut(a, "=")
 		var err error
 		switch name {
 		case "fault":
-			opt.Faults, err = sandbox.ParseFaults(v)
+			opt.Faults, err = faulty.ParseFaults(v)
 		case "operations":
 			opt.Operations, err = strconv.Atoi(v)
 		case "baas":
@@ -143,7 +144,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	opt.Odd = true
-	s, err := sandbox.Open(context.Background(), opt)
+	s, err := faulty.Open(context.Background(), opt)
 	ts.Check(err)
 	server := httptest.NewServer(s.Handler())
 	ts.Defer(func() {
@@ -181,15 +182,9 @@ func cmdStats(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdFaults is "faults SPEC": from now on the service misbehaves.
 func cmdFaults(ts *testscript.TestScript, _ bool, args []string) {
-	_, err := sandbox.ParseFaults(args[0])
+	f, err := faulty.ParseFaults(args[0])
 	ts.Check(err)
-	rec := httptest.NewRecorder()
-	req := httptest.NewRequest("PUT", "/sandbox/faults", strings.NewReader(fmt.Sprintf(`{"spec": %q}`, args[0])))
-	req.Header.Set("Content-Type", "application/json")
-	worldOf(ts).s.Handler().ServeHTTP(rec, req)
-	if rec.Code != 200 {
-		ts.Fatalf("faults: %d %s", rec.Code, rec.Body)
-	}
+	worldOf(ts).s.SetFaults(f)
 }
 
 // cmdChange is "change KIND ID NAME=VALUE…": somebody else changes data.
@@ -348,11 +343,11 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 // TestInterruptedWhileLoggingIn stops a command that waits for a session.
 func TestInterruptedWhileLoggingIn(t *testing.T) {
 	t.Parallel()
-	faults, err := sandbox.ParseFaults("delay=login:1500ms")
+	faults, err := faulty.ParseFaults("delay=login:1500ms")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 1, Faults: faults})
+	s, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 1}, Faults: faults})
 	if err != nil {
 		t.Fatal(err)
 	}

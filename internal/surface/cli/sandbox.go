@@ -10,22 +10,13 @@ import (
 )
 
 func sandboxCommand(r *root) *cobra.Command {
-	opt := sandbox.Options{}
-	var addr, faults string
-	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its login, " +
-		"share\n" +
-		"tokens and a config that is ready to be used. Without --data everything is in memory.\n\n" +
-		"--fault makes it misbehave, for example drop=attach (the answer is lost),\n" +
-		"after=remove:html (done, answered by an HTML page), later=remove:4s/502 (answered by 502, done\n" +
-		"four seconds later), rename=list:items/data (another name in the same answer), order=oldest.\n" +
-		sandbox.FaultHelp,
+	opt := sandbox.Options{Fresh: true}
+	addr := ""
+	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +
+		"tokens and a config that is ready to be used. Without --data everything is in memory.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if opt.Operations < 0 || opt.AccessTTL < 0 || opt.RefreshTTL < 0 || opt.Activity < 0 {
+			if opt.Operations < 0 || opt.AccessTTL < 0 || opt.RefreshTTL < 0 {
 				return usage("numbers and lifetimes must not be negative")
-			}
-			var err error
-			if opt.Faults, err = sandbox.ParseFaults(faults); err != nil {
-				return usage("--fault: %s", err)
 			}
 			s, err := sandbox.Open(cmd.Context(), opt)
 			if err != nil {
@@ -41,12 +32,9 @@ func sandboxCommand(r *root) *cobra.Command {
 	f.StringVar(&addr, "addr", "127.0.0.1:8787", "address to listen on")
 	f.StringVar(&opt.Path, "data", "", "file that keeps the data; empty: memory")
 	f.IntVar(&opt.Operations, "operations", 0, "sample operations of a new file (default 500)")
-	f.Uint64Var(&opt.Seed, "seed", 0, "seed for the sample data of a new file")
 	f.DurationVar(&opt.AccessTTL, "access-ttl", 0, "lifetime of access tokens (default 5m)")
 	f.DurationVar(&opt.RefreshTTL, "refresh-ttl", 0, "lifetime of refresh tokens (default 15m)")
 	f.StringVar(&opt.HookURL, "hook-url", "", "send webhooks to this address")
 	f.BoolVar(&opt.HardLimits, "hard-limits", false, "answer 429 above the recommended rates")
-	f.StringVar(&faults, "fault", "", "misbehave, see above")
-	f.DurationVar(&opt.Activity, "activity", 0, "an operation changes this often (default never)")
 	return cmd
 }

@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/e2e/racedetector"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/console"
 	"opdeck/internal/surface/server/roletest"
@@ -71,14 +72,18 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 		{kind: evidence.Complete, command: "operation list --cached --limit 1", place: ui.Place{Kind: ui.KindOperations},
 			typed: []string{"operations"}, says: "complete: the pass over ", stays: "operation list --cached --limit 1"},
 		{kind: evidence.Gone, prepare: func(t *testing.T, a *app.App) {
-			admin(t, a, "POST", "remove", `{"ids":["`+gone+`"]}`)
+			if err := a.Sandbox.Remove(ctx, gone); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := a.Mirror().Verify(ctx, func(int64, int64) {}); err != nil {
 				t.Fatal(err)
 			}
 		}, command: "operation get " + gone, place: ui.Place{Kind: ui.KindOperation, ID: gone},
 			typed: []string{"operation " + gone}, says: "gone: the operation read at ", stays: "operation history " + gone},
 		{kind: evidence.Dead, prepare: func(t *testing.T, a *app.App) {
-			admin(t, a, "POST", "login", "{}")
+			if err := a.Sandbox.ForeignLogin(ctx); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := endpoint.Do(ctx, a.Client, endpoint.ListAccounts, api.AccountQuery{}); err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +92,11 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 		{kind: evidence.Foreign, command: "session status", place: ui.Place{Kind: ui.KindSession}, typed: []string{"session"},
 			says: "another client logged in or refreshed: GET /v2/", stays: "session status"},
 		{kind: evidence.Forbidden, prepare: func(t *testing.T, a *app.App) {
-			admin(t, a, "PUT", "faults", `{"spec":"status=tree:401"}`)
+			f, err := faulty.ParseFaults("status=tree:401")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Sandbox.Handler().(*faulty.Injector).SetFaults(f)
 		}, command: "operation tree " + first, place: ui.Place{Kind: ui.KindOperation, ID: first}, keys: []string{"H", "~"},
 			typed: []string{"operation " + first, "tree"}, says: "not authorised for GET /v2/", stays: "session status"},
 	}
@@ -128,7 +137,7 @@ func opened(t *testing.T, dir string) *app.App {
 	if err := os.WriteFile(conf, []byte(roletest.Config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.Open(t.Context(), app.Options{Odd: true, ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"),
+	a, err := app.Open(t.Context(), app.Options{Odd: true, Around: faulty.New(faulty.Faults{}).Around, ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"),
 		Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)

@@ -256,7 +256,9 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say(file, "Type yes to apply")
 	p.say("yes", "Applying the share token refused.", "A share token was already applied", "Outstanding sets: ",
 		"opdeck does not know what is outstanding")
-	settings(t, a, `{"baas": true}`)
+	if err := a.Sandbox.Configure(t.Context(), []byte(`{"baas": true}`)); err != nil {
+		t.Fatal(err)
+	}
 	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)

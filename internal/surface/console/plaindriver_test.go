@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -242,23 +241,6 @@ func find(t *testing.T, heard []string, label string) string {
 	}
 	t.Fatalf("%q was not said:\n%s", label, strings.Join(heard, "\n"))
 	return ""
-}
-
-// settings changes the built-in service.
-func settings(t *testing.T, a *app.App, body string) {
-	t.Helper()
-	admin(t, a, "PATCH", "settings", body)
-}
-
-// admin asks the built-in service's admin endpoint.
-func admin(t *testing.T, a *app.App, method, what, body string) {
-	t.Helper()
-	r, w := httptest.NewRequest(method, "/sandbox/"+what, strings.NewReader(body)), httptest.NewRecorder()
-	r.Header.Set("Content-Type", "application/json")
-	a.Sandbox.Handler().ServeHTTP(w, r)
-	if w.Code < 200 || w.Code > 299 {
-		t.Fatalf("%s: %d %s", what, w.Code, w.Body)
-	}
 }
 
 // newest returns the n-th newest operation of the sample data.

@@ -258,7 +258,9 @@ func TestRevokedSessionIsReported(t *testing.T) {
 	a := filled(t, "")
 	p, _ := startPlain(t, a, ana, nil)
 	// Someone else logs the account in: our pair dies before its time.
-	admin(t, a, "POST", "login", "{}")
+	if err := a.Sandbox.ForeignLogin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	p.say("1")
 	p.say("live", "News. Attention. Another client logged in once in the last ten minutes", "Find the other program")
 	p.never("again", "News.") // once is enough

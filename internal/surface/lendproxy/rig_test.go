@@ -22,6 +22,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // marker is in every token of the service.
@@ -30,7 +31,7 @@ const marker = "LENTMARK7"
 // rig is a lender before a built-in service on TCP.
 type rig struct {
 	t      testing.TB
-	svc    *sandbox.Service
+	svc    *faulty.Service
 	app    *app.App
 	lender *Lender
 	url    string // of the port
@@ -51,7 +52,7 @@ func newRig(t testing.TB, more string) *rig {
 	t.Helper()
 	r := &rig{t: t}
 	var err error
-	if r.svc, err = sandbox.Open(t.Context(), sandbox.Options{Operations: 60, MarkerPrefix: marker}); err != nil {
+	if r.svc, err = faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 60, MarkerPrefix: marker}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.svc.Close() })

@@ -11,7 +11,6 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
-	"opdeck/internal/sandbox"
 )
 
 // hookSecret signs the deliveries of the events' picture.
@@ -92,10 +91,6 @@ func production(_ context.Context, a *app.App, _ []string) error {
 }
 
 // refuseUploads makes the service refuse uploads.
-func refuseUploads(ctx context.Context, a *app.App, _ []string) error {
-	faults, err := sandbox.ParseFaults("status=upload:400/=The%20file%20is%20damaged.")
-	if err != nil {
-		return err
-	}
-	return a.Sandbox.SetFaults(ctx, faults)
+func refuseUploads(_ context.Context, a *app.App, _ []string) error {
+	return misbehave(a, "status=upload:400/=The%20file%20is%20damaged.")
 }

@@ -6,7 +6,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/internal/app"
-	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // lookedOnCall are states of lists, on-call screens and overlays. Like looked, no document shows them.
@@ -14,22 +14,22 @@ var lookedOnCall = []scene{
 	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "Another client",
 		before: foreignLogin, steps: []step{list, {"6", "generation"}}},
 	{name: "session-blocked", title: "The service refuses the login", where: "› Session", word: "blocked",
-		before: faulty("status=login:401/password", foreignLogin), steps: []step{list, {"6", "generation"}}},
+		before: faults("status=login:401/password", foreignLogin), steps: []step{list, {"6", "generation"}}},
 	{name: "session-offline", title: "The session of a service that does not answer", where: "› Session",
 		word:   "before its answer",
-		before: faulty("refuse=*", dropPair), steps: []step{list, {"L", "before its answer"}, {"6", "generation"}}},
+		before: faults("refuse=*", dropPair), steps: []step{list, {"L", "before its answer"}, {"6", "generation"}}},
 	{name: "session-question", title: "The question before a login", where: "› Session", word: "[ No ]",
 		steps: []step{list, {"6", "generation"}, {"I", "[ No ]"}}},
 	{name: "session-refreshing", title: "The pair is renewed now", where: "› Session", word: "refreshing",
-		before: faulty("delay=refresh:5s"), steps: []step{list, {"6", "generation"}, {"Z", "[ No ]"}, {"y", "refreshing"}}},
+		before: faults("delay=refresh:5s"), steps: []step{list, {"6", "generation"}, {"Z", "[ No ]"}, {"y", "refreshing"}}},
 	{name: "doctor", title: "The doctor", where: "› Session", word: "two-factor",
 		steps: []step{list, {"6", "generation"}, {"D", "two-factor"}}},
 	{name: "doctor-offline", title: "The doctor while the service does not answer", where: "› Session", word: "two-factor",
-		before: faulty("refuse=*"), steps: []step{list, {"6", "generation"}, {"D", "two-factor"}}},
+		before: faults("refuse=*"), steps: []step{list, {"6", "generation"}, {"D", "two-factor"}}},
 	{name: "limits-waiting", title: "Calls wait for room", where: "› Limits", word: "12 of 12", more: patient,
 		before: useUp, steps: []step{list, {"L", "waits for the budget"}, {"5", "policy wait"}}},
 	{name: "limits-throttled", title: "The service enforces its limits", where: "› Limits", word: "refused",
-		before: faulty("busy=billing:45s"), steps: []step{list, {"L", "too many requests"}, {"5", "policy wait"}}},
+		before: faults("busy=billing:45s"), steps: []step{list, {"L", "too many requests"}, {"5", "policy wait"}}},
 	{name: "tariffs", title: "The service's limits of payments", where: "Limits › ", word: "of",
 		steps: []step{list, {"5", "policy wait"}, {"$", "› Payment limits"}}},
 	{name: "commissions", title: "The service's commissions", where: "Limits › ", word: "of",
@@ -62,14 +62,14 @@ var lookedOnCall = []scene{
 		steps: then(removed, step{"8", "document.remove"}, step{"V", "What was checked"})},
 	{name: "oncall", title: "On call", where: "› On call", word: "Session", steps: []step{list, {"B", "› On call"}}},
 	{name: "oncall-trouble", title: "On call in trouble", where: "› On call", word: "Session",
-		before: faulty("status=login:401/password,busy=account:50s", foreignLogin, deliver),
+		before: faults("status=login:401/password,busy=account:50s", foreignLogin, deliver),
 		steps:  []step{list, {"L", "reload failed"}, {"B", "› On call"}}},
 	{name: "slow", title: "The service has not answered for seconds", where: "Operations", word: "no answer for",
-		before: faulty("delay=billing:30s"), steps: []step{list, {"L", "no answer for"}}},
+		before: faults("delay=billing:30s"), steps: []step{list, {"L", "no answer for"}}},
 	{name: "unreachable", title: "The service cannot be reached", where: "Operations", word: "reload failed",
-		before: faulty("refuse=*"), steps: []step{list, {"L", "reload failed"}}},
+		before: faults("refuse=*"), steps: []step{list, {"L", "reload failed"}}},
 	{name: "notices", title: "What is going on while nothing answers", where: "Operations", word: "Activity",
-		before: faulty("refuse=*"), steps: []step{list, {"L", "reload failed"}, {"!", "Activity"}}},
+		before: faults("refuse=*"), steps: []step{list, {"L", "reload failed"}, {"!", "Activity"}}},
 	{name: "waits", title: "A call that waits for its turn", where: "Operations", word: "waits for the budget",
 		more:   patient,
 		before: useUp, steps: []step{list, {"L", "waits for the budget"}}},
@@ -117,14 +117,10 @@ read_only = true
 // happening is an event before a picture.
 type happening = func(ctx context.Context, a *app.App, ids []string) error
 
-// faulty makes the built-in service faulty, and then lets more happen.
-func faulty(spec string, more ...happening) happening {
+// faults makes the built-in service faulty, and then lets more happen.
+func faults(spec string, more ...happening) happening {
 	return func(ctx context.Context, a *app.App, ids []string) error {
-		faults, err := sandbox.ParseFaults(spec)
-		if err != nil {
-			return err
-		}
-		if err := a.Sandbox.SetFaults(ctx, faults); err != nil {
+		if err := misbehave(a, spec); err != nil {
 			return err
 		}
 		for _, f := range more {
@@ -134,6 +130,15 @@ func faulty(spec string, more ...happening) happening {
 		}
 		return nil
 	}
+}
+
+// misbehave sets the faults of the built-in service.
+func misbehave(a *app.App, spec string) error {
+	f, err := faulty.ParseFaults(spec)
+	if err == nil {
+		a.Sandbox.Handler().(*faulty.Injector).SetFaults(f)
+	}
+	return err
 }
 
 // foreignLogin simulates a login by another client; a call then meets the dead pair.

@@ -23,6 +23,7 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index/indextest"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/surface/console"
 	"opdeck/ui/paint"
 	"opdeck/ui/paint/painttest"
@@ -140,7 +141,7 @@ func play(ctx context.Context, sc scene, theme string, sizes ...paint.Size) (fra
 	}
 	getenv := func(k string) string { return env[k] }
 	a, err := app.Open(ctx, app.Options{ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: getenv,
-		Now: clock(), Version: "1.0.0"})
+		Now: clock(), Version: "1.0.0", Around: faulty.New(faulty.Faults{}).Around})
 	if err != nil {
 		return nil, err
 	}

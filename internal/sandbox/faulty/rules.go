@@ -1,7 +1,6 @@
-package sandbox
+package faulty
 
 import (
-	"context"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"opdeck/api/limit"
+	"opdeck/internal/sandbox"
 )
 
 // FaultHelp is the grammar of faults, for people.
@@ -29,7 +29,7 @@ type Faults struct {
 	skew     time.Duration
 	order    string          // of lists of operations; "": newest
 	variants map[string]bool // see variantWords
-	odd      bool            // see Options.Odd
+	odd      bool            // see sandbox.Options.Odd
 }
 
 // String returns the text the faults were read from.
@@ -90,7 +90,7 @@ func ParseFaults(spec string) (Faults, error) {
 		case "probability":
 			probability, err = strconv.ParseFloat(value, 64)
 		case "order":
-			f.order, err = oneOf(value, slices.Sorted(maps.Keys(orders)))
+			f.order, err = oneOf(value, orders)
 		case "variant":
 			if value, err = oneOf(value, variantWords); err == nil {
 				f.variants[value] = true
@@ -237,69 +237,49 @@ func (r *fault) argument(kind, text string) (err error) {
 	return err
 }
 
-// targets are the allowed targets of rules; a function, because the table of routes refers back here.
-func targets() []string {
-	targetNames.Do(func() {
-		names := map[string]bool{"*": true, "all": true, "api": true, "read": true, "write": true}
-		for _, r := range table() {
-			if r.class != classAdmin {
-				names[string(r.class)], names[r.name] = true, true
-			}
-		}
-		targetNames.list = slices.Sorted(maps.Keys(names))
-	})
-	return targetNames.list
-}
-
-var targetNames struct {
-	sync.Once
-	list []string
-}
+// targets are the allowed targets of rules.
+var targets = sync.OnceValue(func() []string {
+	names := map[string]bool{"*": true, "all": true, "api": true, "read": true, "write": true}
+	for _, r := range sandbox.Routes() {
+		names[string(r.Class)], names[r.Name] = true, true
+	}
+	return slices.Sorted(maps.Keys(names))
+})
 
 // matches: a class, the name of an endpoint, "write" (not GET), "read", "api"
 // (neither login nor refresh), "*" or "all".
-func (r *fault) matches(rt route, method string) bool {
+func (r *fault) matches(rt sandbox.Route, method string) bool {
 	switch r.target {
-	case string(rt.class), rt.name, "*", "all":
+	case string(rt.Class), rt.Name, "*", "all":
 		return true
 	case "write":
 		return method != "GET"
 	case "read":
 		return method == "GET"
 	case "api":
-		return rt.class != limit.Login && rt.class != limit.Refresh
+		return rt.Class != limit.Login && rt.Class != limit.Refresh
 	}
 	return false
 }
 
-// fire returns the rules that fire for this call. Their counts are in the file, so that "every third" applies to all
-// processes.
-func fire(ctx context.Context, q querier, f Faults, rt route, method string) ([]fault, error) {
+// fire returns the rules that fire for a call. mu is held.
+func (in *Injector) fire(rt sandbox.Route, method string) []fault {
 	var firing []fault
-	for _, r := range f.rules {
+	for _, r := range in.faults.rules {
 		if !r.matches(rt, method) {
 			continue
 		}
-		if r.every > 1 || r.skip > 0 {
-			n, err := incremented(ctx, q, "fault."+r.text)
-			if err != nil {
-				return nil, err
-			}
-			if n -= int64(r.skip); n <= 0 || n%int64(r.every) != 0 {
-				continue
-			}
+		in.fired["matched "+r.text]++
+		if n := in.fired["matched "+r.text] - r.skip; n <= 0 || n%r.every != 0 {
+			continue
 		}
 		if r.chance < 1 && rand.Float64() >= r.chance {
 			continue
 		}
-		n, err := incremented(ctx, q, "fired."+r.text)
-		if err != nil {
-			return nil, err
-		}
-		if r.times > 0 && n > int64(r.times) {
+		if in.fired[r.text]++; r.times > 0 && in.fired[r.text] > r.times {
 			continue
 		}
 		firing = append(firing, r)
 	}
-	return firing, nil
+	return firing
 }

@@ -1,9 +1,8 @@
-package sandbox
+package faulty
 
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"io"
 	"maps"
 	"net"
@@ -11,57 +10,71 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"opdeck/internal/sandbox"
 )
 
-// before runs the faults that apply before the request is processed. If it returns an answer, the request is not
+// first runs the faults that apply before the request is processed. If it returns an answer, the request is not
 // processed, or later.
-func (s *Service) before(c *call, rt route) (*answer, error) {
-	if err := loadPresent(c); err != nil {
-		return nil, err
-	}
+func (c *call) first() *answer {
+	c.present = c.operation()
 	c.before = c.present
 	for _, f := range c.faults {
 		switch f.kind {
 		case "delay":
 			if err := sleep(c.r.Context(), f.wait); err != nil {
-				panic(http.ErrAbortHandler) // the client has left
+				c.end() // the client has left
 			}
 		case "arrive":
-			if _, err := s.Insert(c.ctx, Insert{Count: f.number}); err != nil {
-				return nil, err
+			if _, err := c.in.service.Insert(c.ctx, sandbox.Insert{Count: f.number}); err != nil {
+				return c.instead(errorAnswer(http.StatusInternalServerError, err.Error()))
 			}
 		case "refuse":
-			panic(http.ErrAbortHandler)
+			c.end()
 		case "busy":
-			return nil, tooMany(int(f.wait / time.Second))
+			a := errorAnswer(http.StatusTooManyRequests, "Too many requests")
+			a.header["Retry-After"] = []string{strconv.Itoa(int(f.wait / time.Second))}
+			return c.instead(a)
 		case "status":
-			a := f.reply.instead(c, answer{status: http.StatusOK})
-			return &a, nil
+			return c.instead(f.reply.instead(c, answer{status: http.StatusOK}))
 		case "redirect":
-			return &answer{status: http.StatusFound, header: http.Header{"Location": {f.arg}}}, nil
+			return c.instead(answer{status: http.StatusFound, header: http.Header{"Location": {f.arg}}})
 		case "resend":
-			return &answer{status: http.StatusTemporaryRedirect, header: http.Header{"Location": {f.arg}}}, nil
+			return c.instead(answer{status: http.StatusTemporaryRedirect, header: http.Header{"Location": {f.arg}}})
 		case "later":
-			return s.later(c, rt, f)
+			return c.instead(c.later(f))
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// after runs the faults that apply to an answer, in written order; false: nothing is left to send.
-func after(w http.ResponseWriter, c *call, a *answer) bool {
-	if err := loadPresent(c); err != nil {
-		*a = failure(err)
-	}
+// instead counts a request that the service does not get, and returns its answer.
+func (c *call) instead(a answer) *answer {
+	c.in.count(func(*counts) { c.take(c.in.service.Now()) })
+	return &a
+}
+
+// end closes the connection.
+func (c *call) end() {
+	c.instead(answer{})
+	panic(http.ErrAbortHandler)
+}
+
+// finish runs the faults that apply to an answer, in written order, and sends it.
+func (c *call) finish(a *answer) {
+	c.present = c.operation()
 	for _, f := range c.faults {
-		if err := changeData(c, f, *a); err != nil {
-			*a = failure(err)
+		if err := c.changeData(f, *a); err != nil {
+			*a = errorAnswer(http.StatusInternalServerError, err.Error())
 		}
 	}
 	for _, f := range c.faults {
 		f.edit(c, a)
 	}
-	return sendBroken(w, c, a)
+	if sendBroken(c.w, c, a) {
+		head(c.w, c, *a)
+		c.w.Write(a.body) // fails if the client has left
+	}
 }
 
 // sendBroken runs the faults of the transport; false: nothing is left to send.
@@ -92,47 +105,52 @@ func sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
 	return true
 }
 
-// later answers now and processes the request f.wait later, even if the caller has left; pending requests end with
-// the process. A reply of "hang" answers only then.
-func (s *Service) later(c *call, rt route, f fault) (*answer, error) {
+// later answers now and passes the request on f.wait later, even if the caller has left; pending requests end with
+// the service. A reply of "hang" answers only then.
+func (c *call) later(f fault) answer {
 	body, err := io.ReadAll(io.LimitReader(c.r.Body, 64<<20))
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "The body could not be read")
+		return errorAnswer(http.StatusBadRequest, "The body could not be read")
 	}
 	act := *c
 	act.r = c.r.Clone(c.ctx)
 	act.r.Body = io.NopCloser(bytes.NewReader(body))
-	acted := make(chan answer, 1)
-	s.work.Go(func() {
-		if sleep(s.running, f.wait) != nil {
+	act.taken = true // by this call
+	acted, ended := make(chan answer, 1), make(chan struct{})
+	c.in.service.Go(func(running context.Context) {
+		defer close(ended)
+		if sleep(running, f.wait) != nil {
 			return
 		}
-		act.at = s.clock()
-		a := process(&act, rt)
-		// Only a count: an error does not undo the request.
-		_ = s.write(act.ctx, func(tx *sql.Tx) error { return increment(act.ctx, tx, "late") })
+		a := act.process()
+		c.in.count(func(k *counts) { k.stats.Late++ })
 		acted <- a
 	})
 	switch {
 	case f.reply.drop:
-		panic(http.ErrAbortHandler)
+		c.end()
 	case !f.reply.hang:
-		a := f.reply.instead(c, answer{status: http.StatusOK})
-		return &a, nil
+		return f.reply.instead(c, answer{status: http.StatusOK})
 	}
 	select {
 	case a := <-acted:
-		return &a, nil
+		return a
 	case <-c.r.Context().Done():
-	case <-s.running.Done():
+	case <-ended:
+		select {
+		case a := <-acted:
+			return a
+		default:
+		}
 	}
-	panic(http.ErrAbortHandler)
+	c.end()
+	return answer{}
 }
 
 // reset closes a TCP connection with RST.
 func reset(w http.ResponseWriter) {
-	if in, ok := w.(*pipeWriter); ok { // the in-process transport
-		in.reset()
+	if in, ok := w.(interface{ Reset() }); ok { // the in-process transport
+		in.Reset()
 		return
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
@@ -148,7 +166,10 @@ func reset(w http.ResponseWriter) {
 // head sends the header of the whole answer.
 func head(w http.ResponseWriter, c *call, a answer) {
 	maps.Copy(w.Header(), a.header)
-	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
+	if w.Header().Get("Date") == "" {
+		w.Header().Set("Date", c.in.service.Now().Add(c.general.skew).UTC().Format(http.TimeFormat))
+	}
+	w.Header().Del("Content-Length")
 	if a.status != http.StatusNoContent && a.status != http.StatusNotModified {
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
