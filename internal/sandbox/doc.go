@@ -9,7 +9,8 @@
 //
 // # One file is one server
 //
-// Token pairs, rate windows, settings, data and the outbox of webhooks are all in the file. Several processes that have it open behave as
+// Token pairs, rate windows, settings, data and the outbox of webhooks
+// are all in the file. Several processes that have it open behave as
 // one server. Only the clock belongs to the process. Options are written into
 // the file when they are set; see Options.
 //

@@ -250,10 +250,13 @@ var errorTexts = map[string]string{
 	"no-operation": "Operation not found: ID", "no-document": "Document not found: DOC",
 	"unattached": "Document DOC is not attached to operation ID",
 	"ended":      "Cannot modify documents for completed operations", "locked": "Document is locked and cannot be removed",
-	"no-customer": "Customer not found: ID", "unconfigured": textUnconfigured, "submitted": "Application is already submitted",
-	"shared": "A share token was already applied to customer ID", "baas": "Sharing is not available for partners on the BaaS verification program",
+	"no-customer":  "Customer not found: ID",
+	"unconfigured": textUnconfigured, "submitted": "Application is already submitted",
+	"shared":  "A share token was already applied to customer ID",
+	"baas":    "Sharing is not available for partners on the BaaS verification program",
 	"expired": textBadAccess, "revoked": "Token revoked. Please log in again", "unauthorized": "Unauthorized",
-	"password": "Invalid login or password", "code": "Two-factor authentication code required", "totp": "TOTP code required", "bad-code": "Invalid code",
+	"password": "Invalid login or password", "code": "Two-factor authentication code required",
+	"totp": "TOTP code required", "bad-code": "Invalid code",
 	"error": "Something went wrong", "no-route": "no such route", "busy": "Too many requests",
 }
 

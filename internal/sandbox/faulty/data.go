@@ -63,8 +63,8 @@ func (c *call) changeData(f fault, a answer) error {
 
 // nextStatus is what an operation moves on to.
 var nextStatus = map[string][]string{"PENDING": {"PROCESSING"},
-	"PROCESSING": {"SUCCESS", "SUCCESS", "COMPLETED", "FAILED", "CANCELED"}, "SUCCESS": {"PENDING"}, "COMPLETED": {"PENDING"},
-	"FAILED": {"PENDING"}, "CANCELED": {"PENDING"}}
+	"PROCESSING": {"SUCCESS", "SUCCESS", "COMPLETED", "FAILED", "CANCELED"}, "SUCCESS": {"PENDING"},
+	"COMPLETED": {"PENDING"}, "FAILED": {"PENDING"}, "CANCELED": {"PENDING"}}
 
 // drift changes the status of count random operations; silently means without a webhook and with the old updatedAt.
 func (c *call) drift(count int, silently bool) error {
@@ -213,7 +213,8 @@ func (c *call) with(query url.Values) *http.Request {
 
 // resized shows another page size in the answer.
 func resized(a answer, size, shown int) answer {
-	a.body = []byte(strings.Replace(string(a.body), fmt.Sprintf(`"pageSize":%d`, size), fmt.Sprintf(`"pageSize":%d`, shown), 1))
+	was, is := fmt.Sprintf(`"pageSize":%d`, size), fmt.Sprintf(`"pageSize":%d`, shown)
+	a.body = []byte(strings.Replace(string(a.body), was, is, 1))
 	return a
 }
 

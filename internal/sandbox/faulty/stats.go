@@ -57,7 +57,8 @@ type counts struct {
 
 func newCounts() counts {
 	return counts{recent: map[limit.Class][]time.Time{}, stats: Stats{
-		Requests: map[string]int64{}, Warned: map[string]int64{}, Throttled: map[string]int64{}, MaxPerMinute: map[string]int64{},
+		Requests: map[string]int64{}, Warned: map[string]int64{}, Throttled: map[string]int64{},
+		MaxPerMinute:  map[string]int64{},
 		Presentations: map[string]int64{}, Calls: map[string]int64{}, Done: map[string]int64{}}}
 }
 

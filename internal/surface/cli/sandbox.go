@@ -12,8 +12,8 @@ import (
 func sandboxCommand(r *root) *cobra.Command {
 	opt := sandbox.Options{Fresh: true}
 	addr := ""
-	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its login, share\n" +
-		"tokens and a config that is ready to be used. Without --data everything is in memory.",
+	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its\n" +
+		"login, share tokens and a config that is ready to be used. Without --data everything is\nin memory.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opt.Operations < 0 || opt.AccessTTL < 0 || opt.RefreshTTL < 0 {
 				return usage("numbers and lifetimes must not be negative")
