@@ -260,6 +260,6 @@ var (
 		Without: map[Surface]string{Screen: "the help names it"}})
 	Completion = declare(&reads, Act{Name: "completion", Args: args("SHELL"),
 		Short: "Completion script for bash, zsh, fish or powershell", Without: onlyCommand("for a shell of this host")})
-	Man = declare(&reads, Act{Name: "man", Args: []Arg{{Name: "DIR", File: true, Optional: true}},
-		Short: "Show the manual page, or write the pages of all commands to a folder", Without: onlyCommand(ofHost)})
+	Man = declare(&reads, Act{Name: "man", Args: []Arg{{Name: "COMMAND", Optional: true, Many: true}},
+		Short: "The manual page of opdeck, or of a command", Without: onlyCommand(ofHost)})
 )

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"runtime"
 	"strings"
 
@@ -68,10 +69,42 @@ func completionCommand(r *root) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			top, out := cmd.Root(), r.env.Out
 			return map[string]func() error{
-				"bash":       func() error { return top.GenBashCompletionV2(out, true) },
+				"bash":       func() error { return bashCompletion(top, out) },
 				"zsh":        func() error { return top.GenZshCompletion(out) },
 				"fish":       func() error { return top.GenFishCompletion(out, true) },
 				"powershell": func() error { return top.GenPowerShellCompletionWithDesc(out) },
 			}[args[0]]()
 		}}
+}
+
+// bashWords joins the words that bash splits at = and :, where the package bash-completion, which cobra's script needs,
+// is not loaded.
+const bashWords = `    if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        local i line=$COMP_LINE
+        words=() cword=0
+        for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
+            if ((i == 0)) || [[ $line == [[:space:]]* ]]; then
+                words+=("${COMP_WORDS[i]}")
+            else
+                words[${#words[@]}-1]+=${COMP_WORDS[i]}
+            fi
+            line=${line#"${line%%[![:space:]]*}"}
+            line=${line#"${COMP_WORDS[i]}"}
+            ((i == COMP_CWORD)) && cword=$((${#words[@]} - 1))
+        done
+        cur=${words[cword]} prev=${words[cword > 0 ? cword - 1 : 0]}
+        return 0
+    fi
+`
+
+// bashCompletion writes the script for bash.
+func bashCompletion(top *cobra.Command, out io.Writer) error {
+	var b strings.Builder
+	if err := top.GenBashCompletionV2(&b, true); err != nil {
+		return err
+	}
+	const start = "    COMPREPLY=()\n    _get_comp_words_by_ref"
+	script := strings.Replace(b.String(), start, "    COMPREPLY=()\n"+bashWords+"    _get_comp_words_by_ref", 1)
+	_, err := io.WriteString(out, script)
+	return err
 }

@@ -30,28 +30,28 @@ var otherCommands = commands{
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 
-// groups are the first words of grouped commands.
+// groups are the first words of grouped commands. The help adds the verbs to the short text.
 var groups = map[string]struct {
 	aliases  []string
 	short    string
 	commands commands
 }{
-	"operation":    {[]string{"op"}, "Operations: list, read, children, history, export", operationCommands},
-	"document":     {[]string{"doc"}, "Documents of operations: list, remove, restore, replace", documentCommands},
+	"operation":    {[]string{"op"}, "Operations", operationCommands},
+	"document":     {[]string{"doc"}, "Documents of operations", documentCommands},
 	"customer":     {nil, "Customers and their applications", customerCommands},
-	"account":      {nil, "Customers' accounts: balances, holds, status, requisites", accountCommands},
-	"counterparty": {nil, "Payees: counterparties and the status of their accounts", counterpartyCommands},
+	"account":      {nil, "Customers' accounts with balances and requisites", accountCommands},
+	"counterparty": {nil, "Payees and the status of their accounts", counterpartyCommands},
 	"tariff":       {nil, "Payment limits and commissions", tariffCommands},
-	"compliance":   {[]string{"kyc"}, "A customer's verification: share, link, finalize", complianceCommands},
-	"session":      {nil, "The one shared session: status, refresh, log in, reset, keep alive", sessionCommands},
-	"index":        {nil, "The local index of operations: status, sync, verify, rebuild", indexCommands},
-	"event":        {[]string{"events"}, "Webhooks: receive, list, follow, replay, forward", eventCommands},
+	"compliance":   {[]string{"kyc"}, "A customer's verification", complianceCommands},
+	"session":      {nil, "The one shared session", sessionCommands},
+	"index":        {nil, "The local index of operations", indexCommands},
+	"event":        {[]string{"events"}, "Webhooks", eventCommands},
 	"hook":         {nil, "The service's webhook settings", hookCommands},
-	"audit":        {nil, "The audit trail: list, verify, export, prove", auditCommands},
+	"audit":        {nil, "The audit trail", auditCommands},
 	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
-	"notify":       {nil, "Notices: list, test, silence", notifyCommands},
-	"note":         {nil, "Notes for colleagues: write, list", noteCommands},
-	"config":       {nil, "The config file: create, check, show, find", configCommands},
+	"notify":       {nil, "Notices", notifyCommands},
+	"note":         {nil, "Notes for colleagues", noteCommands},
+	"config":       {nil, "The config file", configCommands},
 }
 
 // maker returns the maker of an act's command; nil if there is none.

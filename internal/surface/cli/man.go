@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"context"
-	"io"
+	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,72 +11,60 @@ import (
 	"opdeck/api"
 )
 
-// manCommand shows the manual page to a person, prints its source for a program, or writes the pages of all commands
-// to a folder: opdeck-operation-list.1 for that command.
+// manCommand prints the manual page of a command: as text on a terminal, without a pager, and else in man's own format.
+// --dir writes the pages of all commands to a folder: opdeck-operation-list.1 for that command.
 func manCommand(r *root) *cobra.Command {
-	return &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
-		top := cmd.Root()
-		top.DisableAutoGenTag = true
-		head := &doc.GenManHeader{Title: "OPDECK", Section: "1", Source: "opdeck " + r.env.Version, Manual: "opdeck"}
-		if len(args) == 0 {
-			var page bytes.Buffer
-			if err := doc.GenMan(top, head, &page); err != nil {
+	var dir string
+	cmd := &cobra.Command{Long: "Prints the manual page of opdeck or of a command: on a terminal as text, and into a " +
+		"pipe in the format of man (opdeck man operation list | man -l -). It writes no file.\n\n" +
+		"--dir writes the pages of all commands to a folder, for packages.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			top := cmd.Root()
+			top.DisableAutoGenTag = true
+			head := &doc.GenManHeader{Section: "1", Source: "opdeck " + r.env.Version, Manual: "opdeck"}
+			if dir != "" {
+				if len(args) > 0 {
+					return usageOf(cmd, "--dir writes the pages of all commands and takes no command")
+				}
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be created.", Err: err}
+				}
+				asMarkdown(top)
+				return doc.GenManTree(top, head, dir)
+			}
+			of, err := found(top, args)
+			if err != nil {
 				return err
 			}
 			if r.env.OutTTY {
-				return showPage(r, cmd.Context(), page.Bytes())
+				name := strings.ReplaceAll(of.CommandPath(), " ", "-")
+				_, err = fmt.Fprintf(r.env.Out, "%s(1)\n\n%s - %s\n\n%s", name, name, of.Short, helpOf(of))
+				return err
 			}
-			_, err := r.env.Out.Write(page.Bytes())
-			return err
-		}
-		if err := os.MkdirAll(args[0], 0o755); err != nil {
-			return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be created.", Err: err}
-		}
-		head.Title = ""
-		return doc.GenManTree(top, head, args[0])
-	}}
+			asMarkdown(top)
+			return doc.GenMan(of, head, r.env.Out)
+		}}
+	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands to this folder")
+	return cmd
 }
 
-// showPage shows a manual page on the terminal: with man if installed, else as text, through $PAGER if set.
-func showPage(r *root, ctx context.Context, page []byte) error {
-	text := []byte(manText(string(page)))
-	show := func(in []byte, args ...string) error {
-		c := exec.CommandContext(ctx, args[0], args[1:]...)
-		c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(in), r.env.Out, io.Discard
-		return c.Run()
+// asMarkdown makes the texts of the help what the pages are made from: text in columns stays as it is.
+func asMarkdown(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		asMarkdown(sub)
 	}
-	err := show(page, "man", "-l", "-")
-	if pager := r.env.Getenv("PAGER"); err != nil && ctx.Err() == nil && pager != "" {
-		err = show(text, "sh", "-c", pager)
-	}
-	if err != nil && ctx.Err() == nil {
-		_, err = r.env.Out.Write(text)
-	}
-	return err
-}
-
-// manText converts a manual page to lines of text.
-func manText(page string) string {
-	escapes := strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\(aq`, "'", `\~`, " ",
-		`\e`, `\`, `\\`, `\`)
 	var b strings.Builder
-	blank := true // only empty lines since the last text
-	for line := range strings.Lines(page) {
-		line = strings.TrimSuffix(line, "\n")
-		title, section := strings.CutPrefix(line, ".SH ")
-		switch {
-		case section:
-			line = title
-		case strings.HasPrefix(line, ".") || strings.HasPrefix(line, `'\"`):
-			line = ""
-		case line != "":
-			line = "    " + line
+	columns := false
+	for line := range strings.Lines(cmd.Long) {
+		if now := lastColumn(strings.TrimRight(line, "\n")) > 0; now != columns {
+			columns = now
+			b.WriteString("\n")
 		}
-		if line == "" && blank {
-			continue
+		if columns {
+			b.WriteString("    " + line)
+		} else {
+			b.WriteString(strings.NewReplacer("<", `\<`, "*", `\*`).Replace(line))
 		}
-		blank = line == ""
-		b.WriteString(escapes.Replace(line) + "\n")
 	}
-	return b.String()
+	cmd.Long = b.String()
 }

@@ -2,71 +2,62 @@ package cli
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"opdeck/internal/act"
+	"opdeck/ui/draw"
 )
 
-// TestManPage: a person reads the page through man, else through the pager, else as it
-// is; a program gets it as it was written, and a folder a page for each command.
-func TestManPage(t *testing.T) {
-	bin := t.TempDir()
-	t.Setenv("PATH", bin)
-	script := func(name, body string) {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+body), 0o755); err != nil {
-			t.Fatal(err)
-		}
+// said is what a command prints, at a terminal or into a pipe.
+func said(t *testing.T, tty bool, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	env := Env{Args: args, In: strings.NewReader(""), Out: &out, Err: &out, OutTTY: tty, OutWidth: 80,
+		Getenv: func(string) string { return "" }}
+	if code := Run(t.Context(), env); code != 0 {
+		t.Errorf("%q: exit %d: %s", args, code, out.String())
 	}
-	if err := os.Symlink("/bin/sh", filepath.Join(bin, "sh")); err != nil {
-		t.Fatal(err)
-	}
-	run := func(tty bool, pager string, args ...string) string {
-		var b bytes.Buffer
-		env := Env{Args: append([]string{"man"}, args...), In: strings.NewReader(""), Out: &b, Err: &b, OutTTY: tty,
-			Getenv: func(k string) string { return map[string]string{"PAGER": pager}[k] }}
-		if code := Run(t.Context(), env); code != 0 {
-			t.Errorf("exit %d: %s", code, b.String())
-		}
-		return b.String()
-	}
-	const first = "read -r line; read -r line; echo \"$0 shows $line\""
-	script("pager", first)
-	if got := run(false, "pager"); !strings.HasPrefix(got, ".nh") {
-		t.Errorf("for a program: %.80q", got)
-	}
-	text := run(true, "")
-	for _, want := range []string{"\nSYNOPSIS\n    opdeck [flags]\n", "-o, --output=\"table\"", "opdeck-operation(1)"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("as text it has no %q:\n%s", want, text)
-		}
-	}
-	if strings.Contains(text, `\f`) || strings.Contains(text, "\n.") {
-		t.Errorf("as text it has marks of its own:\n%s", text)
-	}
-	if got := run(true, "pager"); !strings.Contains(got, "pager shows opdeck - A back-office") {
-		t.Errorf("through the pager: %q", got)
-	}
-	script("man", "[ \"$1 $2\" = '-l -' ] || exit 1\n"+first)
-	if got := run(true, "pager"); !strings.Contains(got, "man shows .TH") {
-		t.Errorf("through man: %q", got)
-	}
-	script("man", "exit 1") // one that knows no -l
-	if got := run(true, ""); got != text {
-		t.Errorf("where man cannot: %.80q", got)
-	}
+	return out.String()
+}
 
-	dir := t.TempDir()
-	run(true, "", dir)
-	for _, a := range act.All() {
-		if a.Without[act.Command] != "" {
-			continue
+// TestManPage: a person reads the page as text, a program gets what man takes.
+func TestManPage(t *testing.T) {
+	if got := said(t, true, "man", "operation", "list"); !strings.HasPrefix(got, "opdeck-operation-list(1)\n") ||
+		!strings.Contains(got, "\nUsage:\n  opdeck operation list [flags]\n") || strings.Contains(got, "\n.") {
+		t.Errorf("on a terminal:\n%s", got)
+	}
+	if got := said(t, false, "man", "operation", "list"); !strings.Contains(got, `.TH "OPDECK-OPERATION-LIST" "1"`) {
+		t.Errorf("in a pipe:\n%.300s", got)
+	}
+}
+
+// TestHelpOfEveryCommand: no line is wider than 80 cells, each command has an example, and the flags of every command
+// are at the root only.
+func TestHelpOfEveryCommand(t *testing.T) {
+	top := said(t, true, "--help")
+	for _, want := range []string{"\nOperations and customers:\n", "\nSession and limits:\n", "\nEvents and audit:\n", "\nRunning opdeck:\n",
+		"\n      --no-color ", "\n  -o, --output string "} {
+		if !strings.Contains(top, want) {
+			t.Errorf("the help has no %q:\n%s", want, top)
 		}
-		page, err := os.ReadFile(filepath.Join(dir, "opdeck-"+strings.ReplaceAll(a.Path(), " ", "-")+".1"))
-		if err != nil || !bytes.Contains(page, []byte(`\fBopdeck `)) {
-			t.Errorf("%s has no page: %v", a.Name, err)
+	}
+	pages := map[string]string{"opdeck": top}
+	for _, a := range act.All() {
+		if a.Without[act.Command] == "" {
+			group, _, _ := strings.Cut(a.Path(), " ")
+			pages[a.Path()], pages[group] = said(t, true, append(strings.Fields(a.Path()), "--help")...), said(t, true, group, "--help")
+		}
+	}
+	for name, page := range pages {
+		for line := range strings.Lines(page) {
+			if draw.Width(strings.TrimRight(line, "\n")) > 80 {
+				t.Errorf("%s: a line of more than 80 cells: %s", name, line)
+			}
+		}
+		if !strings.Contains(page, "\nExample:\n  ") || strings.Contains(page, "[=") ||
+			name != "opdeck" && strings.Contains(page, "--log-file") {
+			t.Errorf("%s:\n%s", name, page)
 		}
 	}
 }

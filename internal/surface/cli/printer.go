@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -222,11 +223,23 @@ func wanted(args []string) string {
 func helpCommand() *cobra.Command {
 	return &cobra.Command{Use: "help [COMMAND]", Short: "Help about any command",
 		RunE: func(c *cobra.Command, args []string) error {
-			cmd, rest, err := c.Root().Find(args)
-			if cmd == nil || err != nil || len(rest) > 0 {
-				return usage("there is no command %q", strings.Join(args, " "))
+			cmd, err := found(c.Root(), args)
+			if err != nil {
+				return err
 			}
-			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
 		}}
+}
+
+// found is the command with this path.
+func found(top *cobra.Command, words []string) (*cobra.Command, error) {
+	cmd := top
+	for _, word := range words {
+		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+		if i < 0 {
+			return nil, unknown(cmd, fmt.Sprintf("there is no command %q", strings.Join(words, " ")), word, available(cmd))
+		}
+		cmd = cmd.Commands()[i]
+	}
+	return cmd, nil
 }

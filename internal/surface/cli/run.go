@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"opdeck/api"
 	"opdeck/api/evidence"
@@ -248,11 +249,10 @@ func (r *root) command() *cobra.Command {
 		"and when")
 	f.BoolVar(&r.verbose, "verbose", false, "log more, and show causes of errors")
 	r.output = wanted(r.env.Args) // for errors before the flags are parsed
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", err) })
+	cmd.SetFlagErrorFunc(flagError)
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		return r.begin(cmd, args)
 	}
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.Version = r.env.Version
 	cmd.SetVersionTemplate("opdeck {{.Version}}\n")
@@ -260,8 +260,11 @@ func (r *root) command() *cobra.Command {
 	if err := addCompletion(r, cmd); err != nil {
 		panic("cli: completion of a flag that does not exist: " + err.Error())
 	}
-	strict(cmd)
 	cmd.SetHelpCommand(helpCommand())
+	cmd.InitDefaultHelpCmd()
+	describe(cmd)
+	strict(cmd)
+	cmd.SetHelpFunc(help)
 	return cmd
 }
 
@@ -282,16 +285,11 @@ func strict(cmd *cobra.Command) {
 	if cmd.HasSubCommands() && cmd.Run == nil && cmd.RunE == nil {
 		cmd.Args = cobra.ArbitraryArgs
 		cmd.RunE = func(c *cobra.Command, args []string) error {
-			var names []string
-			for _, s := range c.Commands() {
-				if s.IsAvailableCommand() {
-					names = append(names, s.Name())
-				}
-			}
+			names := available(c)
 			if len(args) > 0 {
-				return usage("%s has no command %q; use one of %s", path(c), args[0], strings.Join(names, ", "))
+				return unknown(c, fmt.Sprintf("%s has no command %q", path(c), args[0]), args[0], names)
 			}
-			return usage("%s needs one of %s", path(c), strings.Join(names, ", "))
+			return usageOf(c, "%s needs one of %s", path(c), strings.Join(names, ", "))
 		}
 	}
 }
@@ -301,17 +299,24 @@ func argsError(c *cobra.Command, args []string, err error) error {
 	takes := strings.TrimSpace(strings.TrimPrefix(c.Use, c.Name()))
 	switch {
 	case !c.HasParent() && len(args) > 0:
-		more := ""
-		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-			more = "; is " + strings.Join(like, " or ") + " meant?"
-		}
-		return usage("there is no command %q%s", args[0], more)
+		return unknown(c, fmt.Sprintf("there is no command %q", args[0]), args[0], available(c))
 	case len(c.ValidArgs) > 0 && len(args) == 1:
-		return usage("%s: %s", path(c), err)
+		return usageOf(c, "%s: %s", path(c), err)
 	case takes == "":
-		return usage("%s takes no arguments", path(c))
+		return usageOf(c, "%s takes no arguments", path(c))
 	}
-	return usage("%s takes %s; %d given", path(c), takes, len(args))
+	return usageOf(c, "%s takes %s; %d given", path(c), takes, len(args))
+}
+
+// flagError names the flag that is probably meant.
+func flagError(c *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) || missing.GetSpecifiedShortnames() != "" {
+		return usageOf(c, "%s", err)
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return unknown(c, err.Error(), "--"+missing.GetSpecifiedName(), names)
 }
 
 // path is the command as typed after "opdeck".
