@@ -56,10 +56,17 @@ type Balance struct {
 type PlainAmount Money
 
 func (b *Balance) check(v jsontree.Value) {
-	if m := ObjectIn(v); !v.Null() && !m.Has("sum") && !m.Has("money") && !m.Has("default") {
-		(*Money)(&b.PlainAmount).check(v)
+	m := ObjectIn(v)
+	switch {
+	case !m.Has("sum") && !m.Has("money") && !m.Has("default"):
+		b.PlainAmount = PlainAmount(ReadMoney(v, false))
+	case m.Has("sum") && m.Has("money"), !WrapsAmount(v, "sum", "money"):
+		b.twice(v)
 	}
 }
+
+// twice implements single.
+func (b *Balance) twice(v jsontree.Value) { *b = Balance{PlainAmount: PlainAmount(unclear(v, ""))} }
 
 // Value is the amount in the account's currency; it is Empty when the answer has none.
 func (b Balance) Value() Money {

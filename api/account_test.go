@@ -16,6 +16,8 @@ func TestAccountInEachShape(t *testing.T) {
 		`{"accountId":"U1","customer":{"cuid":"D1"},"balance":{"currencyCode":"EUR","units":"12","nanos":500000000}}`:                         "U1 D1 EUR EUR 12.5",
 		`{"id":7,"customer":"D1","currencyIso":"EUR","balance":"12.50"}`:                                                                      "7  EUR text",
 		`{"id":"U1","balance":null,"hold":[],"requisites":null}`:                                                                              "U1   ",
+		`{"id":"U1","balance":{"sum":{"currencyCode":"EUR","units":"1","nanos":0},"money":{"currencyCode":"EUR","units":"2","nanos":0}}}`:     "U1   “money” (object), “sum” (object)",
+		`{"id":"U1","balance":{"sum":{"currencyCode":"EUR","units":"1","nanos":0},"scale":2}}`:                                                "U1   “scale” (number), “sum” (object)",
 	} {
 		var a Account
 		if err := json.Unmarshal([]byte(in), &a); err != nil {
@@ -32,7 +34,7 @@ func TestAccountInEachShape(t *testing.T) {
 			t.Errorf("%s is written as %s (%v)", in, out, err)
 		}
 	}
-	for in, want := range map[string]string{`{"sum":{"currencyCode":"EUR","units":"250000","nanos":5}}`: "EUR 250000.000000005", `{"currencyCode":"EUR","units":1}`: "EUR 1",
+	for in, want := range map[string]string{`{"sum":{"currencyCode":"EUR","units":"250000","nanos":5}}`: "EUR 250000.000000005", `{"currencyCode":"EUR","units":1,"nanos":0}`: "EUR 1", `{"currencyCode":"EUR","units":1}`: "",
 		`{"sum":{"currencyCode":"EUR","units":"x"}}`: "", `{"sum":{"currencyCode":"EUR","units":"1"},"moon":1}`: "", `{"a":1}`: "", `7`: "", `{}`: ""} {
 		if got, ok := amountIn(json.RawMessage(in)); ok != (want != "") || ok && got.String() != want {
 			t.Errorf("%s is the amount %q, not %q", in, got, want)

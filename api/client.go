@@ -45,9 +45,11 @@ type Options struct {
 
 	// OnCall gets every phase of every call, and twice a second the progress of a large body. OnOperations gets
 	// operations that were read or changed: a page of the list (page true) or a single one, no older than the time of
-	// the request. Both must return quickly and be safe for concurrent use.
+	// the request; it may complete their documents' locks. OnLocked gets a removal that the service refused because of a
+	// lock. They must return quickly and be safe for concurrent use.
 	OnCall       func(Call)
 	OnOperations func(ctx context.Context, ops []Operation, page bool, seenAt time.Time)
+	OnLocked     func(ctx context.Context, act Act)
 }
 
 // Service holds settings for what the service's documents leave open (config, [service]).

@@ -65,6 +65,7 @@ const (
 	RuleAttached         Rule = "attached"          // the document is attached already
 	RuleEndState         Rule = "end_state"         // Cannot modify documents for completed operations
 	RuleLocked           Rule = "locked"            // Document is locked and cannot be removed
+	RuleLockUnknown      Rule = "lock_unknown"      // the service does not say whether it is locked
 	RuleShared           Rule = "already_shared"    // 409 on share
 	RuleBaaS             Rule = "baas"              // 403 on share
 	RuleRejected         Rule = "rejected"          // share answered applied false

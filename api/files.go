@@ -26,11 +26,8 @@ func (f CustomerFile) Made() Time {
 	return Time{}
 }
 
-// Locked reports whether the file is locked; known is false if the record does not say.
-func (f CustomerFile) Locked() (locked, known bool) {
-	word := ObjectOf(f.Raw).First("isLock")
-	return word == "true", word == "true" || word == "false"
-}
+// Lock says whether the file is locked.
+func (f CustomerFile) Lock() Lock { return LockIn(ParseJSON(f.Raw)) }
 
 // Title is the file's name, whichever member holds it.
 func (f CustomerFile) Title() untrusted.Text { return cmp.Or(f.FileName, f.Name) }

@@ -37,6 +37,7 @@ type Inspection struct {
 	After     After         // of a list: what it says about the next page
 	Repeats   bool          // of a list: the next page repeats the first
 	Amounts   []string      // "sourceAmount.sum: “value” (number)": amounts without a clear value
+	Beside    []string      // names of members beside the parts of those amounts
 	Settings  []string      // lines of [service] that would fix the reading
 	Announced string        // the announced end of this call
 	Err       error         // the call failed, or its answer could not be read
@@ -107,7 +108,7 @@ func InspectList[T Record](ctx context.Context, c *Client, s Service, r Request,
 func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) {
 	const enough = 25
 	kinds, unknown, odd, came := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	amounts := map[string]bool{}
+	amounts, beside := map[string]bool{}, map[string]bool{}
 	for _, raw := range raws[:min(len(raws), enough)] {
 		for _, f := range Unknown(raw, record) {
 			if f.Odd {
@@ -119,8 +120,13 @@ func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) 
 		v := ParseJSON(raw)
 		recordLayout(reflect.TypeOf(record)).visit("", v, func(path string, v jsontree.Value, l *layout) {
 			path = plainPath(path)
-			if l != nil && l.typ == reflect.TypeFor[Money]() && !v.Null() && moneyIn(v).Unclear {
+			if l != nil && notKnown(l.typ, v) {
 				amounts[path+": "+v.Keys()] = true
+				for name := range v.Members() {
+					if !IsAmountPart(name) {
+						beside[name] = true
+					}
+				}
 			}
 			if want, got := expectedKind(l, path), v.KindWord(); want != "" && got != want && got != "null" {
 				kinds[path+": "+got+" instead of "+want] = true
@@ -130,12 +136,31 @@ func (p *Inspection) Compare(t RecordType, record any, raws ...json.RawMessage) 
 			came[name] = true
 		}
 	}
-	p.Kinds, p.Unknown, p.Odd, p.Amounts = names(kinds), names(unknown), names(odd), names(amounts)
+	p.Kinds, p.Unknown, p.Odd, p.Amounts, p.Beside = names(kinds), names(unknown), names(odd), names(amounts),
+		names(beside)
 	for _, name := range t.expected {
 		if len(raws) > 0 && !came[name] {
 			p.Missing = append(p.Missing, name)
 		}
 	}
+}
+
+// notKnown reports whether v is an amount of type t without a clear value.
+func notKnown(t reflect.Type, v jsontree.Value) bool {
+	if t != reflect.TypeFor[Money]() && t != reflect.TypeFor[Amount]() && t != reflect.TypeFor[Balance]() {
+		return false
+	}
+	to := reflect.New(t)
+	recordLayout(t).read(v, to.Elem())
+	switch m := to.Interface().(type) {
+	case *Money:
+		return m.Unclear
+	case *Amount:
+		return m.Sum.Unclear
+	case *Balance:
+		return m.Value().Unclear
+	}
+	return false
 }
 
 func names(set map[string]bool) []string {
@@ -171,7 +196,7 @@ func expectedKind(l *layout, path string) string {
 		return "number"
 	case l.typ == reflect.TypeFor[Time](), l.typ.Kind() == reflect.String:
 		return "text"
-	case l.typ.Kind() == reflect.Bool:
+	case l.typ.Kind() == reflect.Bool, l.typ == reflect.TypeFor[Lock]():
 		return "true or false"
 	case l.typ.Kind() == reflect.Int64:
 		return "number"

@@ -4,15 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/apd/v3"
 
 	"opdeck/api/jsontree"
-	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 )
 
@@ -23,89 +21,111 @@ type Money struct {
 	Units        Number         `json:"units"`
 	Nanos        Number         `json:"nanos"`
 
-	// Unclear: the value does not show how much it is. It is not an object, or has neither units nor nanos, or both
-	// are zero beside unknown members, which may hold the value.
+	// Unclear: the amount is not known, since it did not come in the documented form.
 	Unclear bool `json:"-"`
 	// Holds lists the members of an Unclear value and their kinds, never a value.
 	Holds untrusted.Text `json:"-"`
 }
 
-var moneyMembers = []string{"currencyCode", "units", "nanos"}
-
-func (m *Money) check(v jsontree.Value) {
-	if !m.Units.zero() || !m.Nanos.zero() || v.Null() {
-		return
+// ReadMoney reads {currencyCode, units, nanos}, each once and nothing beside them; webhooks say currency_code. With
+// zeros omitted, as in webhooks, a missing units or nanos is 0. Anything else is Unclear: a member beside the parts may
+// change what they mean, unless IgnoreBesideAmounts names it. null is no amount.
+func ReadMoney(v jsontree.Value, omitted bool) Money {
+	if v.Kind() == 0 || v.Null() {
+		return Money{}
 	}
-	other := false
+	var parts [3]jsontree.Value // currency, units, nanos
+	clear := v.Kind() == jsontree.Object
 	for name, it := range v.Members() {
-		if !it.Null() && !slices.ContainsFunc(moneyMembers, func(m string) bool { return jsontree.SameName(m, name) }) {
-			other = true
+		switch i := slices.Index(moneyMembers[:], name); {
+		case name == "currency_code" && parts[0].Kind() == 0:
+			parts[0] = it
+		case i >= 0 && parts[i].Kind() == 0:
+			parts[i] = it
+		case !besideAmount(name):
+			clear = false
 		}
 	}
-	came := m.Units != "" || m.Nanos != ""
-	switch {
-	case v.Kind() != jsontree.Object, other && !m.scaled(v, came), m.CurrencyCode != "" && m.Units == "" && m.Nanos == "":
-		m.Unclear, m.Holds = true, untrusted.Text(v.Keys())
+	m := Money{CurrencyCode: untrusted.Text(parts[0].Text())}
+	for i, to := range []*Number{&m.Units, &m.Nanos} {
+		part := parts[i+1]
+		switch part.Kind() {
+		case jsontree.String, jsontree.Number:
+			*to = numberOf(part)
+		case 0:
+			*to, clear = "0", clear && omitted
+		default:
+			clear = false
+		}
 	}
+	if !clear || m.CurrencyCode == "" || m.Units == "" || m.Nanos == "" {
+		return unclear(v, m.CurrencyCode)
+	}
+	return m
 }
 
-// scaled reads {amount, scale}, a whole number of the smallest units and its number of decimals, and {value:
-// "12.50"}, a decimal text. Neither needs the currency. zeros: units and nanos are present too and contradict it.
-func (m *Money) scaled(v jsontree.Value, zeros bool) bool {
-	word, ok := v.Named("amount", "value").Scalar()
-	if !ok || zeros || !plainDecimal.MatchString(word) {
-		return false
-	}
-	whole, fraction, point := strings.Cut(word, ".")
-	if scale, given := v.Named("scale", "decimals", "fractionDigits").Scalar(); given {
-		n, err := strconv.Atoi(scale)
-		if err != nil || point || n < 0 || n > 9 {
-			return false
-		}
-		minus, digits := "", whole
-		if rest, is := strings.CutPrefix(whole, "-"); is {
-			minus, digits = "-", rest
-		}
-		digits = strings.Repeat("0", max(n+1-len(digits), 0)) + digits
-		whole, fraction = minus+digits[:len(digits)-n], digits[len(digits)-n:]
-	} else if len(fraction) == 0 || len(fraction) == 3 { // smallest units, or groups of thousands
-		return false
-	}
-	for name := range v.Members() {
-		if !slices.ContainsFunc(scaledMembers, func(m string) bool { return jsontree.SameName(m, name) }) {
-			return false
-		}
-	}
-	nanos := strings.TrimLeft(fraction+strings.Repeat("0", 9-len(fraction)), "0")
-	if strings.HasPrefix(whole, "-") && nanos != "" {
-		nanos = "-" + nanos
-	}
-	if strings.Trim(whole, "-0") == "" {
-		whole = "0"
-	}
-	m.Units, m.Nanos = Number(whole), Number(nanos)
-	code, _ := v.Named("currencyCode", "currency", "currencyIso").Scalar()
-	m.CurrencyCode = untrusted.Text(code)
-	return true
+var moneyMembers = [...]string{"currencyCode", "units", "nanos"}
+
+func unclear(v jsontree.Value, currency untrusted.Text) Money {
+	return Money{CurrencyCode: currency, Unclear: true, Holds: untrusted.Text(v.Keys())}
 }
 
-var (
-	plainDecimal  = pattern.New(`^-?[0-9]{1,40}(\.[0-9]{1,9})?$`)
-	scaledMembers = append([]string{"amount", "value", "scale", "decimals", "fractionDigits", "currency", "currencyIso"},
-		moneyMembers...)
-)
+var ignored atomic.Pointer[[]string]
+
+// IgnoreBesideAmounts names the members that may stand beside the parts of an amount without changing it ([service]
+// amount_ignore), for all reads of this process.
+func IgnoreBesideAmounts(names []string) { ignored.Store(&names) }
+
+// IgnoredBesideAmounts returns the names of IgnoreBesideAmounts.
+func IgnoredBesideAmounts() []string {
+	if names := ignored.Load(); names != nil {
+		return *names
+	}
+	return nil
+}
+
+// IsAmountPart reports whether a name, in any spelling, is that of a part of an amount or of an object around it.
+func IsAmountPart(name string) bool {
+	return slices.ContainsFunc([]string{"currencyCode", "units", "nanos", "sum", "money", "default"},
+		func(part string) bool { return jsontree.SameName(part, name) })
+}
+
+// besideAmount reports whether a member beside the parts of an amount is harmless.
+func besideAmount(name string) bool { return slices.Contains(IgnoredBesideAmounts(), name) }
+
+func (m *Money) check(v jsontree.Value) { *m = ReadMoney(v, false) }
+
+// twice implements single.
+func (m *Money) twice(v jsontree.Value) { *m = unclear(v, "") }
 
 // check reads the value when Amount holds it directly, without an object of its own.
 func (a *Amount) check(v jsontree.Value) {
-	if m := ObjectIn(v); !v.Null() && a.Sum.Empty() && !m.Has("sum") && !m.Has("default") {
-		a.Sum = moneyIn(v)
+	if m := ObjectIn(v); m.Has("sum") || m.Has("default") {
+		if !WrapsAmount(v, "sum") {
+			a.Sum = unclear(v, "")
+		}
+	} else if v.Len() != 1 || m.Member("sum").Kind() == 0 { // {"sum": null} has no amount
+		a.Sum = ReadMoney(v, false)
 	}
 }
 
-// moneyIn reads a Money from any value.
-func moneyIn(v jsontree.Value) (m Money) {
-	recordLayout(reflect.TypeFor[Money]()).read(v, reflect.ValueOf(&m).Elem())
-	return m
+// twice implements single.
+func (a *Amount) twice(v jsontree.Value) { a.Sum = unclear(v, "") }
+
+// WrapsAmount reports whether an object around amounts has each of the names at most once, and the member default, and
+// nothing else that may change what they mean.
+func WrapsAmount(v jsontree.Value, names ...string) bool {
+	seen := 0
+	names = append(names, "default")
+	for name := range v.Members() {
+		switch i := slices.Index(names, name); {
+		case i >= 0 && seen&(1<<i) == 0:
+			seen |= 1 << i
+		case !besideAmount(name):
+			return false
+		}
+	}
+	return true
 }
 
 // Amount wraps a value. Default, the same value in US dollars by the service's

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -88,8 +89,54 @@ type Document struct {
 	MIME     untrusted.Text `json:"mime"`
 	DocType  untrusted.Text `json:"docType"`
 	Info     untrusted.Text `json:"info"`
-	IsLock   bool           `json:"isLock" unread:"true"` // it cannot be removed; an unreadable value counts as locked
+	Lock     Lock           `json:"isLock"` // whether it cannot be removed
 	CreateAt Time           `json:"createAt"`
+}
+
+func (d *Document) check(v jsontree.Value) { d.Lock = LockIn(v) }
+
+// Lock says whether the service refuses to remove a document or a file. Not told is not unlocked.
+type Lock int8
+
+// The locks.
+const (
+	LockUnknown Lock = iota // the service did not tell
+	Unlocked
+	Locked
+	LockRefused // the service did not tell, and refused a removal because of the lock
+)
+
+// LockIn is the lock that a record tells: by one member isLock, which is true or false (spec, Document). Another
+// spelling of the name, a second one, and any other value do not tell it.
+func LockIn(record jsontree.Value) Lock {
+	v := record.Member("isLock")
+	switch {
+	case spelt(record, "isLock") != 1 || !hasExactly(record, "isLock") || !isFlag(v):
+		return LockUnknown
+	case string(v.Raw()) == "true":
+		return Locked
+	}
+	return Unlocked
+}
+
+// isFlag reports whether v is true or false.
+func isFlag(v jsontree.Value) bool { return v.Kind() == jsontree.Word && !v.Null() }
+
+// Is reports whether the service says that it is locked.
+func (l Lock) Is() bool { return l == Locked || l == LockRefused }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *Lock) UnmarshalJSON(b []byte) error {
+	*l = map[string]Lock{"true": Locked, "false": Unlocked}[string(b)]
+	return nil
+}
+
+// MarshalJSON writes true, false, or null if it is not known.
+func (l Lock) MarshalJSON() ([]byte, error) {
+	if l == LockUnknown {
+		return []byte("null"), nil
+	}
+	return strconv.AppendBool(nil, l.Is()), nil
 }
 
 // plainOperation is an Operation without methods, for encoding/json.
@@ -128,12 +175,19 @@ func (o *Operation) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// MarshalJSON writes the record exactly as it was received; one without Raw is written from its fields.
+// MarshalJSON writes the record exactly as it was received; one without Raw is written from its fields, without
+// amounts that it does not have.
 func (o Operation) MarshalJSON() ([]byte, error) {
 	if len(o.Raw) > 0 {
 		return o.Raw, nil
 	}
-	return json.Marshal(plainOperation(o))
+	return json.Marshal(struct {
+		plainOperation
+		SourceAmount         Amount `json:"sourceAmount,omitzero"`
+		DestinationAmount    Amount `json:"destinationAmount,omitzero"`
+		CommissionAmount     Amount `json:"commissionAmount,omitzero"`
+		CurrentBalanceAmount Amount `json:"currentBalanceAmount,omitzero"`
+	}{plainOperation(o), o.SourceAmount, o.DestinationAmount, o.CommissionAmount, o.CurrentBalanceAmount})
 }
 
 // DocumentsReported reports whether the answer listed the documents; if not, there may be some.

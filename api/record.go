@@ -18,9 +18,9 @@ var errNoObject = errors.New("api: the record is not a JSON object")
 
 // ReadRecord decodes JSON into the struct that v points to; it does not call v's UnmarshalJSON. A value of another
 // type than the field's never loses the record: a number is read from a text and a text from a number, a flag from
-// "true", 1 and the like. An unreadable value leaves its field at zero, a whole number at -1 and a flag at the value
-// of its tag "unread"; Unknown lists it, and Raw keeps it. Anything that encoding/json accepts is read in the same
-// way (FuzzOperation).
+// "true", 1 and the like. An unreadable value leaves its field at zero and a whole number at -1; Unknown lists it, and
+// Raw keeps it. Anything that encoding/json accepts is read in the same way (FuzzOperation), except amounts, locks and
+// repeated lists, which are read in the documented form only.
 //
 // The tag "also" of a field lists names that are tried, in this order, if its own member is missing or empty.
 // ReadRecord fails if b is not JSON, or neither an object nor null.
@@ -56,10 +56,14 @@ type layout struct {
 	fits    func(v jsontree.Value) bool                   // whether v itself can be read, regardless of its elements
 	read    func(v jsontree.Value, to reflect.Value) bool // false: v could not be read
 	checks  bool                                          // the type is a checker
+	once    bool                                          // a second member of its name makes it not known
 }
 
 // checker looks at the value that it was just read from, which may not be an object.
 type checker interface{ check(v jsontree.Value) }
+
+// single is a value that a second member of its name, in any spelling, makes not known.
+type single interface{ twice(v jsontree.Value) }
 
 type field struct {
 	name   string
@@ -78,12 +82,12 @@ func recordLayout(t reflect.Type) *layout {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" && name != "-" {
-			of := layoutOf(f.Type, f.Tag.Get("unread") == "true")
-			l.fields = append(l.fields, field{name, strings.Fields(f.Tag.Get("also")), f.Index, of})
+			l.fields = append(l.fields, field{name, strings.Fields(f.Tag.Get("also")), f.Index, layoutOf(f.Type)})
 		}
 	}
 	l.aliased = slices.DeleteFunc(slices.Clone(l.fields), func(f field) bool { return len(f.also) == 0 })
 	l.checks = reflect.PointerTo(t).Implements(reflect.TypeFor[checker]())
+	l.once = reflect.PointerTo(t).Implements(reflect.TypeFor[single]())
 	l.read = l.readRecord
 	layouts.Store(t, l)
 	return l
@@ -95,8 +99,8 @@ func memberNames[T any](name string) []string {
 	return append([]string{name}, l.fields[l.place(name, 0)].also...)
 }
 
-// layoutOf returns the layout of a field. unread is the value of an unreadable flag.
-func layoutOf(t reflect.Type, unread bool) *layout {
+// layoutOf returns the layout of a field.
+func layoutOf(t reflect.Type) *layout {
 	switch {
 	case t == reflect.TypeFor[Number]():
 		return leafLayout(t, func(v jsontree.Value, to reflect.Value) { to.SetString(string(numberOf(v))) })
@@ -104,8 +108,12 @@ func layoutOf(t reflect.Type, unread bool) *layout {
 		return leafLayout(t, func(v jsontree.Value, to reflect.Value) {
 			*to.Addr().Interface().(*Time) = timeOf(numberOf(v))
 		})
+	case t == reflect.TypeFor[Lock](): // read by the record's check
+		l := leafLayout(t, func(jsontree.Value, reflect.Value) {})
+		l.fits = isFlag
+		return l
 	case t.Kind() == reflect.Pointer:
-		return pointerLayout(layoutOf(t.Elem(), unread))
+		return pointerLayout(layoutOf(t.Elem()))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return leafLayout(t, readByJSON)
 	}
@@ -120,7 +128,7 @@ func layoutOf(t reflect.Type, unread bool) *layout {
 		return scalarLayout(t, func(s string, ok bool, to reflect.Value) bool {
 			is, known := flagWord(s)
 			ok = ok && known
-			to.SetBool(ok && is || !ok && unread)
+			to.SetBool(ok && is)
 			return ok
 		})
 	case reflect.Int, reflect.Int64:
@@ -161,6 +169,7 @@ func scalarLayout(t reflect.Type, set func(s string, ok bool, to reflect.Value) 
 // pointerLayout leaves the pointer unchanged if the value is unreadable.
 func pointerLayout(elem *layout) *layout {
 	l := *elem
+	l.once = false
 	l.read = func(v jsontree.Value, to reflect.Value) bool {
 		if v.Null() {
 			to.SetZero()
@@ -179,34 +188,24 @@ func pointerLayout(elem *layout) *layout {
 	return &l
 }
 
-// listLayout reads elements one by one. An unreadable one stays at zero, so that the count is right. A repeated list
-// is read over the first, as in encoding/json.
+// listLayout reads elements one by one. An unreadable one stays at zero, so that the count is right.
 func listLayout(t reflect.Type) *layout {
-	l := &layout{typ: t, elem: layoutOf(t.Elem(), false),
+	l := &layout{typ: t, elem: layoutOf(t.Elem()), once: true,
 		fits: func(v jsontree.Value) bool { return v.Kind() == jsontree.Array }}
 	l.read = func(v jsontree.Value, to reflect.Value) bool {
-		n := v.Len()
 		switch {
 		case v.Null():
 			to.SetZero()
 			return true
 		case v.Kind() != jsontree.Array:
 			return false
-		case n == 0 || to.IsNil():
-			to.Set(reflect.MakeSlice(t, 0, n))
 		}
+		to.Set(reflect.MakeSlice(t, v.Len(), v.Len()))
 		i := 0
 		for _, m := range v.Members() {
-			if i >= to.Cap() {
-				to.Grow(1)
-			}
-			if i >= to.Len() {
-				to.SetLen(i + 1)
-			}
 			l.elem.read(m, to.Index(i))
 			i++
 		}
-		to.SetLen(n)
 		return true
 	}
 	return l
@@ -230,6 +229,9 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 			expect = i + 1
 			f := &l.fields[i]
 			f.layout.read(m, to.FieldByIndex(f.index))
+			if f.layout.once && spelt(v, f.name) > 1 {
+				f.doubled(m, to.FieldByIndex(f.index))
+			}
 		}
 	}
 	for _, f := range l.aliased {
@@ -239,6 +241,25 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) bool {
 		to.Addr().Interface().(checker).check(v)
 	}
 	return true
+}
+
+// doubled makes a field not known whose member is repeated.
+func (f field) doubled(m jsontree.Value, to reflect.Value) {
+	if s, is := to.Addr().Interface().(single); is {
+		s.twice(m)
+	} else {
+		to.SetZero()
+	}
+}
+
+// spelt counts the members of v that have the name in any spelling.
+func spelt(v jsontree.Value, name string) (n int) {
+	for other := range v.Members() {
+		if jsontree.SameName(other, name) {
+			n++
+		}
+	}
+	return n
 }
 
 // readAlso fills an empty field from the first of its other names that has a value.

@@ -44,6 +44,9 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	}
 	a.Made = out.Found
 	evidence.Note(ctx, out.Why)
+	if out.Rule == RuleLocked && w.Act.Kind == ActRemoveDocument && c.opt.OnLocked != nil {
+		c.opt.OnLocked(context.WithoutCancel(ctx), w.Act)
+	}
 	if endErr := c.opt.Gate.End(ctx, permit, out); endErr != nil {
 		c.opt.Log.Error("outcome of a write not stored", "op", w.Request.Op, "request_id", out.RequestID, "err", endErr)
 	}

@@ -50,12 +50,12 @@ func TestRefusals(t *testing.T) {
 	other := r.pick(func(o api.Operation) bool { return open(o) && o.OPID != op.OPID })
 	ended := r.pick(func(o api.Operation) bool {
 		return o.Phase().Ended() && len(o.Documents) > 0 &&
-			!o.Documents[0].IsLock
+			!o.Documents[0].Lock.Is()
 	})
 	locked := r.pick(func(o api.Operation) bool {
-		return o.Phase() == api.PhaseOpen && slices.ContainsFunc(o.Documents, func(d api.Document) bool { return d.IsLock })
+		return o.Phase() == api.PhaseOpen && slices.ContainsFunc(o.Documents, func(d api.Document) bool { return d.Lock.Is() })
 	})
-	lock := locked.Documents[slices.IndexFunc(locked.Documents, func(d api.Document) bool { return d.IsLock })]
+	lock := locked.Documents[slices.IndexFunc(locked.Documents, func(d api.Document) bool { return d.Lock.Is() })]
 	remove := func(opid, guid string, force bool) error {
 		_, err := endpoint.Do(r.ctx, r.client, endpoint.RemoveDocument, api.RemoveDocument{OPID: opid, GUID: guid,
 			Force: force})

@@ -48,7 +48,10 @@ func planRemoval(ctx context.Context, w *Wire, r api.RemoveDocument) (plan, erro
 		Subject: api.SubjectOf(now, doc), Seen: api.SeenDigest(now, r.GUID),
 		Probe: api.Probe{OPID: r.OPID, GUID: r.GUID}, Guard: func() error { return w.mayRemove(now, r) }}
 	if r.Force && w.Phase(now).Ended() {
-		p.Lifted = []api.Rule{api.RuleEndState}
+		p.Lifted = append(p.Lifted, api.RuleEndState)
+	}
+	if r.Force && doc.Lock == api.LockUnknown {
+		p.Lifted = append(p.Lifted, api.RuleLockUnknown)
 	}
 	p.Summary = strings.TrimSpace(fmt.Sprintf("Remove document %s from operation %s: %s", r.GUID, r.OPID, p.Name))
 	return p, nil
@@ -66,8 +69,8 @@ func (w *Wire) mayRemove(now api.Operation, r api.RemoveDocument) error {
 		return no("", api.Reload, "The service's answer does not list all documents of the operation.")
 	case !ok:
 		return no(api.RuleNotAttached, api.Reload, "The document is not attached to the operation.")
-	case doc.IsLock:
-		return no(api.RuleLocked, api.LiftLock, "The document is locked and cannot be removed.")
+	case doc.Lock.Is(), doc.Lock == api.LockUnknown && !r.Force:
+		return api.LockGuard(doc.Lock, r.Force, "remove document", "document", "removed")
 	case r.Seen != nil && api.SeenDigest(*r.Seen, r.GUID) != api.SeenDigest(now, r.GUID):
 		return no(api.RuleChanged, api.LookAgain, "The document or the operation's status changed since it was shown.")
 	case w.Phase(now).Ended() && !r.Force:

@@ -187,6 +187,9 @@ func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) 
 	}
 	p := plan{Object: "customer", ID: r.CUID, Item: r.ID, Probe: api.Probe{CUID: r.CUID, GUID: r.ID},
 		Guard: func() error { return mayDelete(now, whole, r) }}
+	if r.Force && lockOf(now) == api.LockUnknown {
+		p.Lifted = []api.Rule{api.RuleLockUnknown}
+	}
 	if len(now) > 0 {
 		p.Name, p.Seen = now[0].Title().Line(80), api.HashHex(now[0].Raw)
 		p.Subject.Document = now[0].Title().Line(200)
@@ -195,21 +198,25 @@ func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) 
 	return p, nil
 }
 
-// mayDelete is opdeck's own guard. If the file is not among those read, the service decides.
+// lockOf is the lock of the file that was found, if any.
+func lockOf(now []api.CustomerFile) api.Lock {
+	if len(now) == 0 {
+		return api.LockUnknown
+	}
+	return now[0].Lock()
+}
+
+// mayDelete is opdeck's own guard. If the file is not among those read, its lock is not known.
 func mayDelete(now []api.CustomerFile, whole bool, r api.DeleteFile) error {
 	no := func(rule api.Rule, do api.RemedyKind, public string) error {
 		return &api.Error{Op: "delete file", Kind: api.Refused, Rule: rule, Unsent: true, Public: public,
 			Remedy: api.Remedy{Kind: do}}
 	}
-	switch {
-	case len(now) == 0 && whole:
-		return no(api.RuleDocumentUnknown, api.ReloadFiles,
-			"This file is not among the customer's files.")
-	case len(now) == 0:
-		return nil
+	if len(now) == 0 && whole {
+		return no(api.RuleDocumentUnknown, api.ReloadFiles, "This file is not among the customer's files.")
 	}
-	if locked, _ := now[0].Locked(); locked {
-		return no(api.RuleLocked, api.LiftLock, "The file is locked and cannot be deleted.")
+	if err := api.LockGuard(lockOf(now), r.Force, "delete file", "file", "deleted"); err != nil || len(now) == 0 {
+		return err
 	}
 	if r.Seen != nil && api.HashHex(r.Seen.Raw) != api.HashHex(now[0].Raw) {
 		return no(api.RuleChanged, api.LookAgain, "The file changed since it was shown.")

@@ -27,15 +27,19 @@ func (w *Wire) InspectOperations(ctx context.Context) (p api.Inspection, opid, c
 		}
 	}
 	p.Order = api.OrderOf(page.Items)
-	p.Settings = append(w.pagingSettings(ctx, page, &p), readingSettings(p.At, p.Words)...)
+	p.Settings = append(w.pagingSettings(ctx, page, &p), readingSettings(p.At, p.Words, p.Beside)...)
 	return p, opid, cuid
 }
 
-// readingSettings are the settings for a list under another name and for unknown status words. No answer says what a
-// word means, so its line is a comment until a person has chosen.
-func readingSettings(at string, words int) (out []string) {
+// readingSettings are the settings for a list under another name, for unknown status words and for members beside
+// amounts. No answer says what a word or a member means, so its line is a comment until a person has chosen.
+func readingSettings(at string, words int, beside []string) (out []string) {
 	if name := at[strings.LastIndexByte(at, '.')+1:]; name != "" && name != "items" {
 		out = append(out, fmt.Sprintf("list_field = %q", name))
+	}
+	if len(beside) > 0 {
+		list := strings.ReplaceAll(fmt.Sprintf("%q", beside), `" "`, `", "`)
+		out = append(out, "# amount_ignore = "+list+" # those of them that do not change an amount")
 	}
 	if words > 0 {
 		out = append(out, `# status_words = { WORD = "open" } # for each word: open, completed, failed or canceled`)

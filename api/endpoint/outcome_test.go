@@ -132,7 +132,7 @@ func reply(r *http.Request, status int, kind, body string, h http.Header, cut bo
 func operation(docs ...string) string {
 	list := []string{}
 	for _, d := range docs {
-		list = append(list, fmt.Sprintf(`{"guid":%q,"fileName":%q}`, d, d+".pdf"))
+		list = append(list, fmt.Sprintf(`{"guid":%q,"fileName":%q,"isLock":false}`, d, d+".pdf"))
 	}
 	return fmt.Sprintf(`{"item":{"opid":%q,"status":"PENDING","documents":[%s]}}`, theOp, strings.Join(list, ","))
 }
@@ -166,7 +166,7 @@ func (w *contrary) read(r *http.Request) (*http.Response, error) {
 		}
 		return reply(r, 200, "application/pdf", "%PDF-1", http.Header{"Content-Disposition": {"attachment"}}, false), nil
 	case strings.HasSuffix(p, "/file") && w.kind == api.ActDeleteFile:
-		if body = `{"items":[{"id":"file-1","name":"a.pdf","size":6},{"id":"file-2","name":"b.pdf","size":6}],"meta":{"total":"2"}}`; w.applied.Load() {
+		if body = `{"items":[{"id":"file-1","name":"a.pdf","size":6,"isLock":false},{"id":"file-2","name":"b.pdf","size":6}],"meta":{"total":"2"}}`; w.applied.Load() {
 			body = `{"items":[{"id":"file-2","name":"b.pdf","size":6}],"meta":{"total":"1"}}`
 		}
 	case strings.HasSuffix(p, "/file"):

@@ -176,7 +176,7 @@ func (r *rig) pick(ok func(api.Operation) bool) api.Operation {
 }
 
 func open(o api.Operation) bool {
-	return o.Phase() == api.PhaseOpen && len(o.Documents) > 1 && !o.Documents[0].IsLock
+	return o.Phase() == api.PhaseOpen && len(o.Documents) > 1 && !o.Documents[0].Lock.Is()
 }
 
 func (r *rig) customer(kind string) api.Customer {

@@ -56,7 +56,7 @@ func TestWhatALookCosts(t *testing.T) {
 				w := &filesByPage{pages: c.pages}
 				client, _, _ := clientOf(t, w, "https://service.invalid")
 				_, err := endpoint.Do(api.WithActor(context.Background(), api.Actor{Name: "ana", Role: api.Admin}), client,
-					endpoint.DeleteFile, api.DeleteFile{CUID: theCustomer, ID: c.file})
+					endpoint.DeleteFile, api.DeleteFile{CUID: theCustomer, ID: c.file, Force: true})
 				if api.KindOf(err) != api.UnknownOutcome || w.looks != c.looks {
 					t.Errorf("%d calls, %v", w.looks, err)
 				}

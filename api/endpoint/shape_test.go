@@ -237,13 +237,13 @@ func TestScalarsOfAnotherType(t *testing.T) {
 	d := o.Documents[0]
 	if o.OPID != "17" || !o.IsVisible || !o.IsParent || o.CreatedAt.Year() != 2026 ||
 		o.SourceAmount.Sum.String() != "EUR 5" ||
-		d.GUID != "99" || d.Size != 1006 || d.IsLock || d.FileName != "true" || len(o.Unknown()) != 0 {
+		d.GUID != "99" || d.Size != 1006 || d.Lock != api.LockUnknown || d.FileName != "true" || len(o.Unknown()) != 1 {
 		t.Errorf("%+v %v", o, o.Unknown())
 	}
 	if o, err = endpoint.Do(t.Context(), c, endpoint.GetOperation, "odd"); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Documents) != 1 || o.UnreadDocuments != 1 || o.Documents[0].Size != -1 || !o.Documents[0].IsLock ||
+	if len(o.Documents) != 1 || o.UnreadDocuments != 1 || o.Documents[0].Size != -1 || o.Documents[0].Lock != api.LockUnknown ||
 		o.Documents[0].GUID != "g" {
 		t.Errorf("%+v", o.Documents)
 	}

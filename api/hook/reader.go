@@ -170,32 +170,37 @@ func (r *reader) side(key string) Side {
 
 // amount reads {sum, default} or, of accounts, {money, default}.
 func (r *reader) amount(key, sum string) api.Amount {
+	v, given := r.v.Get(key)
 	o := r.object(key)
 	a := api.Amount{Sum: o.money(sum)}
 	if _, ok := o.v.Get("default"); ok {
 		d := o.money("default")
 		a.Default = &d
 	}
+	if given && (v.Kind() != jsontree.Object || !api.WrapsAmount(v, sum)) {
+		a.Sum = r.unclear(key, v, api.ErrUnclear.Error())
+	}
 	return a
 }
 
 // money keeps the parts unchanged and records why they are not an amount.
 func (r *reader) money(key string) api.Money {
-	if _, ok := r.v.Get(key); !ok {
-		return api.Money{}
-	}
-	o := r.object(key)
-	m := api.Money{CurrencyCode: o.text("currency_code"), Units: o.literal("units"), Nanos: o.literal("nanos")}
+	v, _ := r.v.Get(key)
+	m := api.ReadMoney(v, true)
 	if m.Empty() {
 		return m
 	}
 	if _, err := m.Decimal(); err != nil {
 		r.issue(key, err.Error())
-	}
-	if !isCurrency(string(m.CurrencyCode)) {
-		r.issue(key, "the currency is not a code of three to ten capitals and digits")
+	} else if !isCurrency(string(m.CurrencyCode)) {
+		return r.unclear(key, v, "the currency is not a code of three to ten capitals and digits")
 	}
 	return m
+}
+
+func (r *reader) unclear(key string, v jsontree.Value, why string) api.Money {
+	r.issue(key, why)
+	return api.Money{Unclear: true, Holds: untrusted.Text(v.Keys())}
 }
 
 // isCurrency accepts ISO 4217 codes and the longer ones of digital currencies.
@@ -206,17 +211,6 @@ func isCurrency(s string) bool {
 		}
 	}
 	return len(s) >= 3 && len(s) <= 10
-}
-
-func (r *reader) literal(key string) api.Number {
-	v, ok := r.v.Get(key)
-	switch {
-	case !ok:
-		return ""
-	case v.Kind() == jsontree.String:
-		return api.Number(v.Text())
-	}
-	return api.Number(v.Raw())
 }
 
 // object returns a reader of a part; a missing part or one of another type is empty.

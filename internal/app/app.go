@@ -144,6 +144,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
+	api.IgnoreBesideAmounts(a.Config.Service.AmountIgnore)
 	if err := checkEnvironment(a.Context, opt.Getenv); err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 			host: a.Session.Owner().Host, explain: factReader{a}.explained}, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
 		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, Digests: a.digests,
-		OnCall: a.calls.notify, OnOperations: a.sawOperations})
+		OnCall: a.calls.notify, OnOperations: a.sawOperations, OnLocked: a.onLocked})
 	if err != nil {
 		return err
 	}
@@ -268,7 +269,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 		Dir: filepath.Join(a.State, "jobs"), Now: a.Now,
 		LateAfter: a.Config.Writes.LateAfter.D(), Verdict: a.Follow.Verdict, Doubt: a.Follow.Doubt}
 	a.Notes = &note.Notes{Store: journal.NewNotes(a.Store.Core), Scope: scope, Gate: a.Gate}
-	a.Index.Beside = beside{a}
+	a.Index.Beside, a.Index.RefusedLocks = beside{a}, a.refusedLocks
 	a.Journeys = &journey.Service{Store: journal.NewJourneys(a.Store.Core, scope), Client: a.Client, Now: a.Now}
 	a.followers()
 	return nil

@@ -160,8 +160,8 @@ func differs(p api.Inspection) []string {
 		}
 	}
 	if len(p.Amounts) > 0 {
-		add("amounts without a usable value; opdeck shows them as “?” and leaves them out of sums: %s",
-			strings.Join(p.Amounts, "; "))
+		add("amounts that are not known; opdeck shows them as “?” and leaves them out of sums and filters: %s. Members "+
+			"that do not change an amount belong in [service] amount_ignore", strings.Join(p.Amounts, "; "))
 	}
 	if p.Unusable > 0 {
 		add("%d of %d records have no identifier and cannot be used", p.Unusable, p.Items)

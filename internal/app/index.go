@@ -54,6 +54,7 @@ type sightKey struct{}
 
 // sawOperations passes the operations of a call to the index and to the observers.
 func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool, at time.Time) {
+	a.knowLocks(ctx, ops)
 	var err error
 	if s, ok := ctx.Value(sightKey{}).(*sight); ok {
 		s.at = at

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"opdeck/api"
@@ -170,25 +169,13 @@ func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
 		v := e.IsVisible == hook.Yes
 		out.Visible = &v
 	}
-	money := func(path string, amount api.Amount) *api.Money {
-		if amount.Sum.Empty() || doubted(e.Issues, path) {
-			return nil
+	for to, amount := range map[**api.Money]api.Amount{&out.Source: e.SourceAmount, &out.Destination: e.DestinationAmount,
+		&out.Commission: e.CommissionAmount, &out.Balance: e.CurrentBalanceAmount} {
+		if !amount.Sum.Empty() {
+			*to = &amount.Sum
 		}
-		return &amount.Sum
 	}
-	out.Source, out.Destination = money("source_amount", e.SourceAmount), money("destination_amount", e.DestinationAmount)
-	out.Commission, out.Balance = money("commission_amount", e.CommissionAmount),
-		money("current_balance_amount", e.CurrentBalanceAmount)
 	return out
-}
-
-func doubted(issues []hook.Issue, path string) bool {
-	for _, i := range issues {
-		if strings.HasPrefix(i.Path, path) {
-			return true
-		}
-	}
-	return false
 }
 
 // Learn stores what a read of an operation, sent at sent, shows about the codes of its events. Errors are only

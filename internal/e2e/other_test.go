@@ -187,7 +187,7 @@ func (op *otherOperation) json() map[string]any {
 }
 
 func (f otherFile) json(cuid string) map[string]any {
-	return map[string]any{"id": f.id, "customerId": cuid, "name": f.name, "size": f.size, "mime": "application/pdf", "type": "OPERATION_DOCUMENT", "createAt": f.at.UTC().Format(time.RFC3339Nano)}
+	return map[string]any{"id": f.id, "customerId": cuid, "name": f.name, "size": f.size, "mime": "application/pdf", "type": "OPERATION_DOCUMENT", "isLock": false, "createAt": f.at.UTC().Format(time.RFC3339Nano)}
 }
 
 func notFound(what string) (int, any) { return 404, map[string]any{"error": what} }

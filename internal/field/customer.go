@@ -51,10 +51,9 @@ var Documents = New(
 	Field[api.Document]{Name: "created", JSON: "createAt", Kind: Time, About: "when it was uploaded",
 		Example: "created>2026-01-01", Sortable: true, Column: Column{Min: 16, HidePriority: 3, Dim: true},
 		Time: func(d api.Document) api.Time { return d.CreateAt }},
-	Field[api.Document]{Name: "locked", JSON: "isLock", Kind: Flag, About: "it cannot be removed",
+	Field[api.Document]{Name: "locked", JSON: "isLock", Kind: Lock, About: "it cannot be removed",
 		Column: Column{Title: "lock", Min: 8},
-		Flag:   func(d api.Document) bool { return d.IsLock },
-		Locked: func(d api.Document) int { return lockedOne(d.IsLock) }},
+		Lock:   func(d api.Document) api.Lock { return d.Lock }},
 	Field[api.Document]{Name: "description", JSON: "info", Kind: Text, About: "a part of the description",
 		Example: "description:signed", Column: Column{Min: 11, Flex: 2, HidePriority: 5, Dim: true},
 		Text: func(d api.Document) untrusted.Text { return d.Info }},
@@ -79,10 +78,9 @@ var Files = New(
 		Example: "created<30d",
 		Column:  Column{Min: 16, HidePriority: 4, Dim: true},
 		Time:    api.CustomerFile.Made},
-	Field[api.CustomerFile]{Name: "lock", JSON: "isLock", Kind: Code,
-		About: "locked, or not; empty where the service does not say", Example: "lock:locked",
-		Column: Column{Min: 8, Dim: true},
-		Text:   lockWord, Locked: func(f api.CustomerFile) int { return lockedOne(lockWord(f) == "locked") }},
+	Field[api.CustomerFile]{Name: "lock", JSON: "isLock", Kind: Lock,
+		About: "it cannot be deleted: yes, no, or ? where the service does not say", Example: "lock:yes",
+		Column: Column{Min: 8}, Lock: api.CustomerFile.Lock},
 	Field[api.CustomerFile]{Name: "state", JSON: "status", Kind: Code, Sortable: true,
 		About: "the service's word for its state", Example: "state:NEW",
 		Column: Column{Min: 8, HidePriority: 6}, Text: func(f api.CustomerFile) untrusted.Text { return f.Status }},
@@ -94,24 +92,6 @@ var Files = New(
 		Column:  Column{Min: 13, Max: 36, HidePriority: 5, CutMiddle: true},
 		Text:    func(f api.CustomerFile) untrusted.Text { return f.ID }},
 )
-
-func lockWord(f api.CustomerFile) untrusted.Text {
-	switch locked, known := f.Locked(); {
-	case locked:
-		return "locked"
-	case known:
-		return "no"
-	}
-	return ""
-}
-
-// lockedOne is Locked for a record that can itself be locked.
-func lockedOne(locked bool) int {
-	if locked {
-		return 1
-	}
-	return 0
-}
 
 // IsTime reports whether a path in an operation's record, including its documents, holds a time.
 func IsTime(path string) bool {

@@ -23,6 +23,7 @@ const (
 	Time              // a moment: Time
 	Count             // a whole number: Count
 	Flag              // yes or no: Flag
+	Lock              // locked, not locked, or not known: Lock
 	Party             // one side of an operation: Party, and Text for its name
 )
 
@@ -54,9 +55,10 @@ type Field[T any] struct {
 	Flag  func(T) bool
 	Party func(T) api.Party
 
-	// Locked is how many of the counted things are locked; for a Code or Flag, positive if the record is. nil: cannot
-	// be locked.
-	Locked func(T) int
+	Lock func(T) api.Lock
+
+	// Locks are the locks of the counted things; nil: they cannot be locked.
+	Locks func(T) Locks
 
 	// Reported reports whether the record has a value for a Count or Flag, whose zero value does not show it; nil: it
 	// always has.
@@ -76,6 +78,33 @@ func (f Field[T]) YesNo(r T) string {
 	default:
 		return "no"
 	}
+}
+
+// LockWord is a Lock as a word; "?" if it is not known.
+func (f Field[T]) LockWord(r T) string {
+	switch l := f.Lock(r); {
+	case l.Is():
+		return "yes"
+	case l == api.Unlocked:
+		return "no"
+	}
+	return "?"
+}
+
+// Locks counts locked things, and those of which it is not known.
+type Locks struct{ Locked, Unknown int }
+
+// LocksOf returns the locks of an operation's documents.
+func LocksOf(o api.Operation) Locks {
+	n := Locks{Unknown: o.UnreadDocuments}
+	for _, d := range o.Documents {
+		if d.Lock.Is() {
+			n.Locked++
+		} else if d.Lock == api.LockUnknown {
+			n.Unknown++
+		}
+	}
+	return n
 }
 
 // Column is a field's column in a list. Widths are cells. Amounts are aligned by the decimal point; everything else

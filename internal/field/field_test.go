@@ -54,6 +54,8 @@ func check[T any](t *testing.T, of string, c *Catalogue[T], record T) {
 			f.Count(record)
 		case Flag:
 			f.Flag(record)
+		case Lock:
+			f.Lock(record)
 		case Party:
 			f.Party(record)
 			f.Text(record)

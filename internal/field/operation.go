@@ -110,7 +110,7 @@ var Operations = New(
 		About: "how many documents are attached", Example: "documents>=2",
 		Column:   Column{Min: 9, HidePriority: 8, Least: 4, NoZero: true},
 		Count:    func(o api.Operation) int { return len(o.Documents) },
-		Locked:   lockedDocuments,
+		Locks:    LocksOf,
 		Reported: api.Operation.DocumentsReported},
 	Field[api.Operation]{Name: OpParent, JSON: "isParent", Kind: Flag,
 		About:    "it has child operations",
@@ -123,16 +123,6 @@ var Operations = New(
 		Flag:     func(o api.Operation) bool { return o.IsVisible },
 		Reported: func(o api.Operation) bool { return api.HasFlag(o.Raw, "isVisible") }},
 )
-
-func lockedDocuments(o api.Operation) int {
-	n := 0
-	for _, d := range o.Documents {
-		if d.IsLock {
-			n++
-		}
-	}
-	return n
-}
 
 // usual are the default columns of the operations list.
 var usual = []string{OpCreated, OpStatus, OpType, OpPayment, OpAmount, OpCustomer, OpDestination, OpDocuments,

@@ -14,8 +14,8 @@ type SheetColumn[T any] struct {
 }
 
 // Sheet returns the columns of all fields, in the catalogue's order. An amount has two columns, currency and number,
-// unless the currency is a field of its own; a party has its name and account number; a partly lockable field has a
-// count of locked items.
+// unless the currency is a field of its own; a party has its name and account number; a field of lockable items has a
+// count of the locked ones, "?" if it is not known.
 func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
 	var out []SheetColumn[T]
 	for _, f := range c.fields {
@@ -56,9 +56,6 @@ func (f Field[T]) currencySheet() SheetColumn[T] {
 func (f Field[T]) Sheet() []SheetColumn[T] {
 	var out []SheetColumn[T]
 	add := func(head string, cell func(T) csvcell.Cell) { out = append(out, SheetColumn[T]{head, cell}) }
-	count := func(head string, n func(T) int) {
-		add(head, f.ifReported(func(r T) csvcell.Cell { return csvcell.Number(strconv.Itoa(n(r))) }))
-	}
 	text := func(r T) csvcell.Cell { return csvcell.Text(string(f.Text(r))) }
 	switch f.Kind {
 	case Money:
@@ -66,9 +63,17 @@ func (f Field[T]) Sheet() []SheetColumn[T] {
 	case Time:
 		add(csvcell.Zoned(f.Name), func(r T) csvcell.Cell { return timeCell(f.Time(r)) })
 	case Count:
-		if count(f.Name, f.Count); f.Locked != nil {
-			count("locked_"+f.Name, f.Locked)
+		add(f.Name, f.ifReported(func(r T) csvcell.Cell { return csvcell.Number(strconv.Itoa(f.Count(r))) }))
+		if f.Locks != nil {
+			add("locked_"+f.Name, f.ifReported(func(r T) csvcell.Cell {
+				if n := f.Locks(r); n.Unknown == 0 {
+					return csvcell.Number(strconv.Itoa(n.Locked))
+				}
+				return csvcell.Text("?")
+			}))
 		}
+	case Lock:
+		add(f.Name, func(r T) csvcell.Cell { return csvcell.Text(f.LockWord(r)) })
 	case Flag:
 		add(f.Name, f.ifReported(func(r T) csvcell.Cell { return csvcell.Text(strconv.FormatBool(f.Flag(r))) }))
 	case Party:
@@ -99,14 +104,14 @@ func (f Field[T]) ifReported(cell func(T) csvcell.Cell) func(T) csvcell.Cell {
 	}
 }
 
-// amountCell is an amount without its currency; one that is not a number is written raw.
+// amountCell is an amount without its currency, "?" if it is not known.
 func amountCell(m api.Money) csvcell.Cell {
 	if m.Empty() {
 		return csvcell.Cell{}
 	}
 	d, err := m.Decimal()
 	if err != nil {
-		return csvcell.Text(m.Raw())
+		return csvcell.Text("?")
 	}
 	return csvcell.Amount(d, string(m.CurrencyCode))
 }

@@ -153,8 +153,11 @@ func itemLabel(a api.Act) string {
 
 // guard names a guard of the console that an act lifts.
 func guard(g api.Rule) string {
-	if g == api.RuleEndState {
+	switch g {
+	case api.RuleEndState:
 		return "the guard for operations that have ended (--force)"
+	case api.RuleLockUnknown:
+		return "the guard for a lock that the service does not tell (--force)"
 	}
 	return "the guard " + safe(string(g), 40) + " (--force)"
 }

@@ -12,8 +12,17 @@ import (
 func AskedDocument(o Options, d api.Document) []Fact {
 	out := append([]Fact{{Label: "document", Value: d.FileName.Line(200), Long: true}},
 		Texts("type", d.DocType.Line(64))...)
-	return append(out, Fact{Label: "size", Value: format.Size(d.Size)},
+	out = append(out, Fact{Label: "size", Value: format.Size(d.Size)},
 		Fact{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)})
+	return append(out, askedLock(d)...)
+}
+
+// askedLock says in a question that a lock is not known.
+func askedLock(d api.Document) []Fact {
+	if d.Lock != api.LockUnknown {
+		return nil
+	}
+	return []Fact{lockFact(d.Lock, "")}
 }
 
 // AskedOperation lists the facts in a question about an operation whose documents change, apart from those above: first
@@ -61,8 +70,9 @@ func AskedReplace(o Options, d api.Document, f AskedFile) []Fact {
 	if d.Info != "" || f.Info != "" {
 		out = append(out, become("description", d.Info, f.Info))
 	}
-	return append(out, Fact{Label: "file", Value: safe(f.Path, 300), Long: true},
+	out = append(out, Fact{Label: "file", Value: safe(f.Path, 300), Long: true},
 		Fact{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)})
+	return append(out, askedLock(d)...)
 }
 
 // become is a fact whose value is replaced by another.

@@ -130,7 +130,7 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 	switch {
 	case f.Kind == field.Money, f.Column.Decimal:
 		out.Align = Decimal
-	case f.Kind == field.Count && f.Locked == nil:
+	case f.Kind == field.Count && f.Locks == nil:
 		out.Align = Right
 	}
 	return out
@@ -158,9 +158,9 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 		}
 		out.Text = count(o, f, r)
 	case field.Flag:
-		if out.Text, out.Tone = f.YesNo(r), Dim; f.Locked != nil {
-			return o.lock(f.Locked(r) > 0)
-		}
+		out.Text, out.Tone = f.YesNo(r), Dim
+	case field.Lock:
+		return o.lock(f.Lock(r))
 	case field.ID:
 		out.Text, out.Tone = f.Text(r).Line(64), Dim
 	default:
@@ -170,14 +170,17 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 }
 
 // lock is a cell that shows a lock.
-func (o Options) lock(locked bool) Cell {
-	if !locked {
-		return Cell{}
+func (o Options) lock(l api.Lock) Cell {
+	switch {
+	case l.Is():
+		return Cell{Text: o.sign(SignLocked) + "locked", Tone: Warn}
+	case l == api.LockUnknown:
+		return Cell{Text: "?", Tone: Warn}
 	}
-	return Cell{Text: o.sign(SignLocked) + "locked", Tone: Warn}
+	return Cell{}
 }
 
-// count is a number in a list, with a sign if some of the counted things are locked.
+// count is a number in a list, with a sign if some of the counted things are locked, or may be.
 func count[T any](o Options, f field.Field[T], r T) string {
 	n := f.Count(r)
 	switch {
@@ -187,8 +190,11 @@ func count[T any](o Options, f field.Field[T], r T) string {
 		return format.Size(int64(n))
 	case n == 0 && f.Column.NoZero:
 		return ""
-	case f.Locked != nil && f.Locked(r) > 0 && o.Sign != nil:
+	case f.Locks == nil || o.Sign == nil:
+	case f.Locks(r).Locked > 0:
 		return format.Count(n) + " " + o.Sign(SignLocked)
+	case f.Locks(r).Unknown > 0:
+		return format.Count(n) + " " + o.Sign(SignLocked) + "?"
 	}
 	return format.Count(n)
 }
@@ -201,8 +207,6 @@ func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 		return Cell{Text: "–", Tone: Dim}
 	case f.Status:
 		return o.statusAs(f.Text(r), value)
-	case f.Locked != nil && f.Locked(r) > 0:
-		return Cell{Text: o.sign(SignLocked) + value.Line(20), Tone: Warn}
 	case f.Sensitive && f.Kind != field.Party:
 		return Cell{Text: value.Line(64), Tone: Dim}
 	}
@@ -235,6 +239,8 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 		return "–"
 	case field.Flag:
 		return f.YesNo(r)
+	case field.Lock:
+		return f.LockWord(r)
 	}
 	return f.Text(r).Line(max)
 }

@@ -26,7 +26,7 @@ func scratch() *field.Catalogue[api.Operation] {
 // TestAColumnDrawsItsOwnField: a new field is drawn in lists and printed by commands and exports with its own value,
 // without a line of code about it.
 func TestAColumnDrawsItsOwnField(t *testing.T) {
-	op := api.Operation{OPID: "op-1", Documents: []api.Document{{GUID: "d-1"}, {GUID: "d-2", IsLock: true}}}
+	op := api.Operation{OPID: "op-1", Documents: []api.Document{{GUID: "d-1"}, {GUID: "d-2", Lock: api.Locked}}}
 	c := scratch()
 	columns := Columns(c, "documents", "made-up")
 	if got := columns[0].Cell(as, op).Text; got != "2 ▣" {

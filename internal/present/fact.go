@@ -25,6 +25,8 @@ func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
 		return []Fact{o.Moment(f.Name, f.Time(r))}
 	case field.Count:
 		return []Fact{{Label: f.Name, Value: exactCount(f, r)}}
+	case field.Lock:
+		return []Fact{lockFact(f.Lock(r), "it cannot be removed or replaced")}
 	case field.Flag:
 		return []Fact{{Label: f.Name, Value: f.YesNo(r), Copy: f.YesNo(r)}}
 	}

@@ -30,19 +30,11 @@ func Operation(o Options, op api.Operation, phase api.Phase) []Section {
 	documents := Section{Title: "Documents"}
 	for _, d := range op.Documents {
 		documents.Facts = append(documents.Facts, Fact{Label: "document", Copy: string(d.GUID),
-			Value: strings.TrimSpace(d.GUID.Line(64) + " " + d.FileName.Line(80) + " " + LockWord(d))})
+			Value: strings.TrimSpace(d.GUID.Line(64) + " " + d.FileName.Line(80) + " " + LockWord(d.Lock))})
 	}
 	unknown := unreadValues(o, field.Operations, out, op.Unknown())
 	more, _ := o.More(unknown, len(unknown))
 	return append(out, documents, Section{Title: "Other fields", Facts: more})
-}
-
-// LockWord is the word for a locked document, "" if it is not locked.
-func LockWord(d api.Document) string {
-	if d.IsLock {
-		return "locked"
-	}
-	return ""
 }
 
 // OperationFacts lists the facts of an operation: its own, its amounts, its customer, and its two sides.
@@ -144,7 +136,7 @@ func rate(op api.Operation) []Fact {
 
 // Attached summarises an operation's documents in a line.
 func Attached(op api.Operation) string {
-	n, locked := len(op.Documents), field.Operations.Get(field.OpDocuments).Locked(op)
+	n, locks := len(op.Documents), field.LocksOf(op)
 	out := "no document"
 	switch {
 	case !op.DocumentsReported():
@@ -152,8 +144,11 @@ func Attached(op api.Operation) string {
 	case n > 0:
 		out = format.Plural(n, "document", "documents")
 	}
-	if locked > 0 {
-		out += ", " + format.Count(locked) + " locked"
+	if locks.Locked > 0 {
+		out += ", " + format.Count(locks.Locked) + " locked"
+	}
+	if locks.Unknown > 0 {
+		out += ", lock of " + format.Count(locks.Unknown) + " not known"
 	}
 	return out
 }

@@ -169,18 +169,7 @@ func File(o Options, cuid string, f api.CustomerFile) []Fact {
 		{Label: "file", Value: cmp.Or(f.Title().Line(200), f.ID.Line(36)), Long: true, Copy: string(f.Title())}}
 	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
 	out = append(out, Fact{Label: "size", Value: format.Size(f.Size)}, Fact{Label: "created",
-		Value: format.Time(f.Made().Time, o.Zone)}, fileLock(f))
+		Value: format.Time(f.Made().Time, o.Zone)}, lockFact(f.Lock(), "it cannot be deleted"))
 	return append(append(out, Texts("state", string(f.Status), "description", string(f.Info))...),
 		Fact{Label: "customer id", Value: safe(cuid, 64), Copy: cuid})
-}
-
-// fileLock says whether a file is locked, as far as the service reports it.
-func fileLock(f api.CustomerFile) Fact {
-	switch locked, known := f.Locked(); {
-	case locked:
-		return Fact{Label: "locked", Value: "yes, it cannot be deleted", Tone: Warn}
-	case known:
-		return Fact{Label: "locked", Value: "no"}
-	}
-	return Fact{Label: "locked", Value: "not reported", Tone: Dim}
 }

@@ -24,6 +24,12 @@ func Locked(says string) Sign {
 	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked }, Tone: theme.Warn, Says: says}
 }
 
+// LockUnknown is the sign of a record whose lock the service does not tell.
+func LockUnknown() Sign {
+	return Sign{Sign: func(*theme.Theme) string { return "?" }, Tone: theme.Warn,
+		Says: "under lock: the service does not say whether it is locked"}
+}
+
 // StatusSigns are the signs of the service's status words, as theme.Status draws them.
 func StatusSigns() []Sign {
 	var out []Sign

@@ -122,13 +122,14 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 		return busy
 	}
 	id := string(f.ID)
-	if locked, _ := f.Locked(); locked {
+	if f.Lock().Is() {
 		return ui.Explain{Title: "Locked",
 			Lines: []string{"This file is locked and cannot be deleted. Only the compliance team can unlock it. Send them the " +
 				"ids below."},
 			Facts: s.card(f), Copy: ui.Copy{Text: "file " + f.ID.Line(64) + ", customer " + s.cuid, What: "the ids"}}
 	}
-	name, r := storedfile.FileOf(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f}
+	name, r := storedfile.FileOf(s.cuid, f).Line(), api.DeleteFile{CUID: s.cuid, ID: id, Seen: &f,
+		Force: f.Lock() == api.LockUnknown}
 	whose, facts := "customer "+draw.ID(s.cuid, 20), s.card(f)[1:]
 	if s.owned.Name != "" {
 		whose = s.owned.Name
@@ -138,6 +139,10 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 	if opid := s.owned.Uses[id]; opid != "" {
 		risk = "It is attached to operation " + draw.ID(opid, 13) + ": the service may refuse."
 		facts = append(facts, widget.Pair{Label: "attached to", Value: untrusted.Text(opid).Line(64), Tone: theme.Warn})
+	}
+	if r.Force {
+		risk = "The service does not say whether this file is locked. If the compliance team has locked it, it must stay. " +
+			risk
 	}
 	return ui.Asking(act.CustomerDeleteFile, act.Object{Item: name, ID: draw.ID(s.cuid, 20), Kind: "customer"},
 		ui.Confirm{ID: id, Facts: facts, Ask: "Delete " + name + " of " + whose + " for good?", Risk: risk,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -56,8 +57,12 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 
 // locked explains instead of asking: nothing would be sent anyway.
 func (s *Screen) locked(d api.Document, act string) ui.Action {
-	return ui.Explain{Title: "Locked", Lines: []string{
-		"This document is locked and cannot be " + act + ".",
+	said := "This document is locked and cannot be " + act + "."
+	if d.Lock == api.LockRefused {
+		said = "The service refused to remove this document because it is locked, and does not say that this changed, so " +
+			"it cannot be " + act + "."
+	}
+	return ui.Explain{Title: "Locked", Lines: []string{said,
 		"A compliance team locks a document, usually while it reviews it. The service does not say who locked it or when; " +
 			"the date below is when the document was created.",
 		"Only the compliance team can unlock it. Send them the ids below, then press " +
@@ -72,19 +77,26 @@ func (s *Screen) facts(d api.Document) []widget.Pair {
 }
 
 func (s changes) askRemove(d api.Document) ui.Action {
-	if d.IsLock {
+	if d.Lock.Is() {
 		return s.locked(d, "removed")
 	}
-	risk := ""
-	ended := s.parts.Known.Phase(*s.Op).Ended()
-	if ended {
-		risk = "The operation is " + s.parts.Known.Phase(*s.Op).Word() +
-			": the service usually refuses this, and may refuse to restore it."
-	}
+	risk, lifts := s.lifted(d, ": the service usually refuses this, and may refuse to restore it.")
 	seen := *s.Op
 	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk,
 		Facts: s.facts(d),
-		Yes:   func(ui.Seen) tea.Cmd { return s.remove(seen, d, ended) }})
+		Yes:   func(ui.Seen) tea.Cmd { return s.remove(seen, d, lifts) }})
+}
+
+// lifted names the guards that a yes lifts, and reports whether there are any; ended says what an end state means.
+func (s changes) lifted(d api.Document, ended string) (risk string, lifts bool) {
+	if phase := s.parts.Known.Phase(*s.Op); phase.Ended() {
+		risk = "The operation is " + phase.Word() + ended
+	}
+	if d.Lock == api.LockUnknown {
+		risk = strings.TrimSpace(risk + " " + "The service does not say whether this document is locked. If the compliance " +
+			"team has locked it, it must stay.")
+	}
+	return risk, risk != ""
 }
 
 // object is what a question about an item of the operation is filled with.
@@ -246,7 +258,7 @@ func (s changes) reread(err error) tea.Cmd {
 		return s.Peek() // what is open is shown; it costs no call
 	}
 	switch e := api.AsError(err); e.Rule {
-	case api.RuleNotAttached, api.RuleChanged, api.RuleLocked, api.RuleEndState:
+	case api.RuleNotAttached, api.RuleChanged, api.RuleLocked, api.RuleLockUnknown, api.RuleEndState:
 		return s.Load()
 	}
 	return nil

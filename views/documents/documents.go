@@ -76,7 +76,9 @@ type Screen struct {
 var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 	filter.Field[api.Document]{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag,
 		Help: "a property", Example: "has:locked",
-		Values: []string{"locked"}, Flag: func(d api.Document, _ string) bool { return d.IsLock }},
+		Values: []string{"locked"}, Flag: func(d api.Document, _ string) bool { return d.Lock.Is() },
+		Needs: func(string) string { return filter.FieldLock },
+		Lacks: func(d api.Document, _ string) bool { return d.Lock == api.LockUnknown }},
 	filter.Field[api.Document]{Kind: filter.Free, Help: "contained in any of these fields", Example: `"free text"`,
 		Strings: func(d api.Document) []string {
 			return []string{string(d.FileName), string(d.DocType), string(d.MIME), string(d.Info), string(d.GUID)}
@@ -92,7 +94,8 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
 		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Language: language,
 		Signs: []list.Sign{list.Warning("its name or description contains hidden or unsafe characters"),
-			list.Locked("locked: only the compliance team can unlock it")},
+			list.Locked("locked: only the compliance team can unlock it"),
+			list.LockUnknown()},
 		Example: "invoice type:CONTRACT has:locked created<2d"})
 	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(opid), func() bool { return s.Doing != "" }
 	s.Refresh()

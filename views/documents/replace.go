@@ -23,19 +23,20 @@ func (s changes) askReplace(d api.Document) ui.Action {
 		i := slices.IndexFunc(s.jobs, func(j replace.Job) bool { return j.OldGUID == string(d.GUID) })
 		return s.askResume(s.jobs[max(i, 0)])
 	}
-	if d.IsLock {
+	if d.Lock.Is() {
 		return s.locked(d, "replaced")
 	}
 	if s.env.About.Remote != "" {
 		return s.replaceOverSSH(d)
 	}
-	seen, ended := *s.Op, s.parts.Known.Phase(*s.Op).Ended()
+	seen := *s.Op
+	risk, lifts := s.lifted(d, ": the service usually refuses this.")
 	intro := []string{"Replace " + d.FileName.Line(60) +
 		" with another file: opdeck removes it, then uploads and attaches the new file.",
 		"opdeck records each step first, so you can resume or abandon an unfinished replacement.",
 		api.UploadLimits}
-	if ended {
-		intro = append(intro, "The operation is "+s.parts.Known.Phase(*s.Op).Word()+": the service usually refuses this.")
+	if lifts {
+		intro = append(intro, risk)
 	}
 	kind, sameKind := takeOver(d.DocType, maxKind)
 	info, sameInfo := takeOver(d.Info, maxInfo)
@@ -52,14 +53,14 @@ func (s changes) askReplace(d api.Document) ui.Action {
 				if err != nil {
 					return replace.Job{}, err
 				}
-				j, err := jobs.Plan(ctx, seen, string(d.GUID), u, ended)
+				j, err := jobs.Plan(ctx, seen, string(d.GUID), u, lifts)
 				if err != nil {
 					return j, err
 				}
 				return jobs.Run(ctx, j)
 			}
 			return ui.Asking(act.DocumentReplace, s.object(d.FileName.Line(60)),
-				ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f),
+				ui.Confirm{ID: string(d.GUID), Facts: s.replacing(d, f), Risk: risk,
 					Ask: fmt.Sprintf("Replace %s with %s?", d.FileName.Line(60), f.name),
 					Yes: func(ui.Seen) tea.Cmd { return s.runJob("replacing "+d.FileName.Line(40), run) }}), nil
 		}}

@@ -90,13 +90,16 @@ func (s *Screen) documents() ui.Section {
 	}
 	for _, d := range s.Op.Documents {
 		lock := "  "
-		if d.IsLock {
+		word := present.LockWord(d.Lock)
+		if d.Lock.Is() {
 			lock = th.Locked.Render(th.Signs.Locked + " ")
+		} else if word != "" {
+			lock = th.Warn.Render(th.Signs.Unknown + " ")
 		}
 		line := lock + draw.Pad(draw.File(d.FileName, room), longest) + "  " +
 			th.Dim.Render(strings.TrimPrefix(d.DocType.Line(30)+", "+format.Size(d.Size), ", "))
-		if d.IsLock {
-			line += th.Locked.Render("  locked")
+		if word != "" {
+			line += th.Locked.Render("  " + word)
 		}
 		if odd := d.FileName.Flags(); odd.Suspicious() {
 			line += th.Warn.Render("  ! " + odd.Words())

@@ -245,6 +245,8 @@ func legend() []list.Sign {
 	for _, s := range signs {
 		out = append(out, s.look)
 	}
-	out = append(out, list.Locked("after the number of documents: one of them is locked"))
+	out = append(out, list.Locked("after the number of documents: one of them is locked"),
+		list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked + "?" }, Tone: theme.Warn,
+			Says: "after the number of documents: the service does not say whether one of them is locked"})
 	return append(out, list.StatusSigns()...)
 }

@@ -128,7 +128,8 @@ func (spec Spec[T]) signs() []list.Sign {
 		out = append(out, list.Warning(spec.Warns))
 	}
 	if slices.Contains(spec.Columns, "lock") {
-		out = append(out, list.Locked("locked: it cannot be deleted"))
+		out = append(out, list.Locked("locked: it cannot be deleted"),
+			list.LockUnknown())
 	}
 	if slices.Contains(spec.Columns, "status") {
 		out = append(out, statusSigns()...)

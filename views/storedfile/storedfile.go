@@ -46,14 +46,13 @@ type Document struct {
 	Size             int64    // bytes; -1: not known
 	Attached         bool     // to an operation: a document; else a file of the customer's store
 	Created          api.Time // zero: not known
-	Locked           bool
+	Locked           bool     // as far as the service says
 }
 
 // FileOf has the facts of a file in a customer's store.
 func FileOf(cuid string, f api.CustomerFile) Document {
 	d := Document{CUID: cuid, ID: string(f.ID), Name: f.Title(), Kind: f.Type, MIME: f.MIME, Size: f.Size,
-		Created: f.Made()}
-	d.Locked, _ = f.Locked()
+		Created: f.Made(), Locked: f.Lock().Is()}
 	return d
 }
 

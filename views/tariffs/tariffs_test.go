@@ -33,7 +33,7 @@ func fake(t testing.TB) *endpointtest.Fake {
 		}
 	}
 	endpointtest.On(f, endpoint.ListPaymentLimits, answer(
-		`{"id":1,"currencyIsoFrom":"EUR","currencyIsoTo":"EUR","dailyLimit":{"sum":{"currencyCode":"EUR","units":"250000"}},"customerId":"DqCsgSE-4e95"}`,
+		`{"id":1,"currencyIsoFrom":"EUR","currencyIsoTo":"EUR","dailyLimit":{"sum":{"currencyCode":"EUR","units":"250000","nanos":0}},"customerId":"DqCsgSE-4e95"}`,
 		`{"id":"2","currencyIsoFrom":"\u202eUSD","max":99999999999999999999.5,"note":"a\u001b[2Jb"}`, `{"moon":true}`))
 	endpointtest.On(f, endpoint.ListCommissions, answer(
 		`{"currencyIsoFrom":"USD","currencyIsoTo":"EUR","operationType":"EXCHANGE","paymentType":"EMPTY","percent":0.1,"fixed":"15.000"}`,

@@ -15,6 +15,7 @@ import (
 	"filippo.io/age"
 	"github.com/BurntSushi/toml"
 
+	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/pattern"
 	"opdeck/internal/domain/audit"
@@ -126,6 +127,11 @@ func (c *Config) checkGeneral(k *checker) {
 	if f := c.Service.ListField; f != "" && !listField.MatchString(f) {
 		k.add(`must be a field's name, or names with dots between them, like "operations" or "data.rows"`,
 			"service", "list_field")
+	}
+	for _, name := range c.Service.AmountIgnore {
+		if name == "" || api.IsAmountPart(name) {
+			k.add(`must be names of members that do not change an amount, like "formatted"`, "service", "amount_ignore")
+		}
 	}
 	for word, phase := range c.Service.StatusWords {
 		k.oneOf(phase, []string{"open", "completed", "failed", "canceled"}, "service", "status_words", word)

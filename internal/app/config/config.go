@@ -147,6 +147,7 @@ type Service struct {
 	CursorName      string            `toml:"cursor_name"`
 	CursorField     string            `toml:"cursor_field"`
 	StatusWords     map[string]string `toml:"status_words"`
+	AmountIgnore    []string          `toml:"amount_ignore"` // members beside an amount that do not change it
 }
 
 // Writes says how long the outcome of a write is looked up.
@@ -328,7 +329,7 @@ func Default() Config {
 		Keys:     map[string]any{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
 		Service: Service{ShareTokenField: "token", ListPageSize: 100, Paging: "auto", PageName: api.PageName,
-			PageSizeName: api.SizeName, StatusWords: map[string]string{}},
+			PageSizeName: api.SizeName, StatusWords: map[string]string{}, AmountIgnore: []string{}},
 		Writes: Writes{SettleWait: Duration(10 * time.Second), LateAfter: Duration(15 * time.Minute)},
 		Index:  Index{Enabled: true, MaxAge: Duration(time.Minute), MaxPageSize: 1000},
 		Retention: Retention{Inbox: Age(90 * day), History: Age(365 * day), Gone: Age(365 * day), Ended: Age(90 * day),

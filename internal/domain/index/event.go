@@ -91,7 +91,10 @@ func (e Event) fields(known api.Operation, has bool) map[string]any {
 	put(!has && e.Beneficiary != "", "destination",
 		map[string]any{"counterpartyAccount": map[string]string{"id": e.Beneficiary}})
 	amount := func(name string, m *api.Money, have api.Amount) {
-		if m != nil && !(has && sameMoney(*m, have.Sum)) {
+		if m == nil {
+			return
+		}
+		if _, err := m.Decimal(); !has || err == nil && !sameMoney(*m, have.Sum) { // what a read told stays
 			f[name] = map[string]any{"sum": *m}
 		}
 	}

@@ -27,6 +27,8 @@ type Index struct {
 	// Beside is asked by filters for terms such as has:doubt. It is set before the first query; without it they match
 	// nothing.
 	Beside Beside
+	// RefusedLocks reads the documents that the service refused to remove; nil: none is kept.
+	RefusedLocks func(ctx context.Context) api.RefusedLocks
 }
 
 // New returns an index over a store.

@@ -147,7 +147,7 @@ func TestEventChangesTheRowAndOwesARead(t *testing.T) {
 	}
 	first := <-changes
 	later, _ := time.Parse(time.RFC3339, t3)
-	e := index.Event{OPID: "a", Updated: later, Seen: now.Add(time.Second), Source: &api.Money{CurrencyCode: "EUR", Units: "11"}}
+	e := index.Event{OPID: "a", Updated: later, Seen: now.Add(time.Second), Source: &api.Money{CurrencyCode: "EUR", Units: "11", Nanos: "0"}}
 	m, err := x.Event(ctx, e)
 	if err != nil || m.Changed != 1 {
 		t.Fatalf("%+v, %v", m, err)

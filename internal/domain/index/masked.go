@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/evidence"
 	"opdeck/api/redact"
 	"opdeck/internal/domain/index/filter"
@@ -14,8 +15,17 @@ import (
 // The index's API for people: a person who may not reveal account numbers gets masked answers and finds nothing by
 // masked values. The program itself uses the store.
 
+// refused reads the documents that the service refused to remove.
+func (x *Index) refused(ctx context.Context) api.RefusedLocks {
+	if x.RefusedLocks == nil {
+		return nil
+	}
+	return x.RefusedLocks(ctx)
+}
+
 // record is r for the person in ctx, in this host's time.
-func (x *Index) record(ctx context.Context, r Record, by time.Duration) Record {
+func (x *Index) record(ctx context.Context, r Record, by time.Duration, refused api.RefusedLocks) Record {
+	r.Op.Documents = refused.In(r.Op)
 	r.Seen, r.Changed, r.Gone = x.local(r.Seen, by), x.local(r.Changed, by), x.local(r.Gone, by)
 	return mask.For(ctx, r)
 }
@@ -38,7 +48,7 @@ func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 		}
 	}
 	by, err := x.shift(ctx)
-	return x.record(ctx, r, by), err
+	return x.record(ctx, r, by, x.refused(ctx)), err
 }
 
 // Window reads the rows around a position in the list.
@@ -53,8 +63,9 @@ func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, err
 		return Window{AnchorAt: -1}, err
 	}
 	w, err := x.store.Window(ctx, q, now)
+	refused := x.refused(ctx)
 	for i, r := range w.Rows {
-		w.Rows[i] = x.record(ctx, r, by)
+		w.Rows[i] = x.record(ctx, r, by, refused)
 	}
 	return w, err
 }
@@ -69,8 +80,9 @@ func (x *Index) Each(ctx context.Context, f filter.OperationExpr, s Sort, now ti
 	if f, err = asked(ctx, x, f); err != nil {
 		return err
 	}
+	refused := x.refused(ctx)
 	return x.store.Each(ctx, f, s, now, func(total int, r Record) error {
-		return fn(total, x.record(ctx, r, by))
+		return fn(total, x.record(ctx, r, by, refused))
 	})
 }
 

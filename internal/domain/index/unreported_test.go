@@ -15,7 +15,7 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 	x, done := open(t, fixed)
 	defer done()
 	var ops []api.Operation
-	for _, raw := range []string{`{"opid":"a","isVisible":true,"documents":[],"commissionAmount":{"sum":{"currencyCode":"EUR","units":"1"}}}`,
+	for _, raw := range []string{`{"opid":"a","isVisible":true,"documents":[],"commissionAmount":{"sum":{"currencyCode":"EUR","units":"1","nanos":0}}}`,
 		`{"opid":"b","documents":null,"isVisible":null,"isParent":true}`, `{"opid":"c","documents":[{"guid":"g"}],"commissionAmount":{"sum":{"currencyCode":"EUR","value":5}}}`, `{"opid":"d","isVisible":false}`} {
 		var op api.Operation
 		if err := json.Unmarshal([]byte(raw), &op); err != nil {
@@ -27,7 +27,7 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for typed, want := range map[string]int64{"documents>0": 2, "commission>0": 3, "-documents:0": 2, "status:NEW": 4,
-		"has:doc": 2, "is:locked documents>0": 2, "is:parent": 3, "has:hidden": 2,
+		"has:doc": 2, "is:locked documents>0": 5, "is:locked": 3, "-is:locked": 3, "is:parent": 3, "has:hidden": 2,
 		"-has:visible": 2, "has:comment": 0, "documents>0 is:parent": 4, "documents:0 OR is:parent": 3, "-(documents>0 is:parent)": 4,
 		"has:comment documents>0": 0, "-has:comment OR documents>0": 0, "doc:g": 2, "created>2020": 4} {
 		f, err := filter.Parse(typed)

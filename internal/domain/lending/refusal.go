@@ -56,8 +56,8 @@ func statusOf(e *api.Error) int {
 
 func refusedStatus(rule api.Rule) int {
 	switch rule {
-	case api.RuleLocked, api.RuleEndState, api.RuleNotAttached, api.RuleChanged, api.RuleShared, api.RuleApproval,
-		api.RuleDenied, api.RuleApplication:
+	case api.RuleLocked, api.RuleLockUnknown, api.RuleEndState, api.RuleNotAttached, api.RuleChanged, api.RuleShared,
+		api.RuleApproval, api.RuleDenied, api.RuleApplication:
 		return http.StatusConflict
 	case api.RuleFile:
 		return http.StatusRequestEntityTooLarge

@@ -69,7 +69,7 @@ func (w *fickle) write(ctx context.Context, name string, p api.Probe, effect fun
 func (w *fickle) op() api.Operation {
 	o := api.Operation{OPID: "op1"}
 	for _, d := range w.docs {
-		o.Documents = append(o.Documents, api.Document{GUID: untrusted.Text(d)})
+		o.Documents = append(o.Documents, api.Document{GUID: untrusted.Text(d), Lock: api.Unlocked})
 	}
 	return o
 }

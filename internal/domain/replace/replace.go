@@ -111,14 +111,14 @@ func (r *Jobs) Plan(ctx context.Context, op api.Operation, guid string, u api.Up
 		return Job{}, err
 	}
 	doc, ok := op.Document(guid)
+	locked := api.LockGuard(doc.Lock, force, what, "document", "removed, so it cannot be replaced")
 	switch {
 	case !ok && !op.DocumentsReported():
 		return Job{}, api.Refusal(what, "", "The service's answer does not list the documents of this operation.")
 	case !ok:
 		return Job{}, api.Refusal(what, api.RuleNotAttached, "The document is not attached to this operation.")
-	case doc.IsLock:
-		return Job{}, api.Refusal(what, api.RuleLocked,
-			"The document is locked and cannot be removed, so it cannot be replaced.")
+	case locked != nil:
+		return Job{}, locked
 	}
 	if err := api.CheckUpload(u); err != nil {
 		return Job{}, err

@@ -117,7 +117,7 @@ func (w *world) attachDocument(ctx context.Context, a endpoint.Attachment) (api.
 	}
 	id := cmp.Or(w.linkID, a.GUID)
 	err := w.act(ctx, "attach", api.Probe{Kind: api.ActAttachDocument, OPID: a.OPID, GUID: a.GUID, Ref: "r3"}, func() {
-		w.docs = append(w.docs, api.Document{GUID: untrusted.Text(id), FileName: untrusted.Text(a.Name)})
+		w.docs = append(w.docs, api.Document{GUID: untrusted.Text(id), FileName: untrusted.Text(a.Name), Lock: api.Unlocked})
 	})
 	op := w.op()
 	op.Attached = id
@@ -163,7 +163,7 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	return &rig{t: t, st: st, journal: &flaky{Jobs: journal.NewJobs(st.Core, "ctx")}, dir: t.TempDir(), when: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		w: &world{docs: []api.Document{{GUID: "old", FileName: "a.pdf"}, {GUID: "other"}}}}
+		w: &world{docs: []api.Document{{GUID: "old", FileName: "a.pdf", Lock: api.Unlocked}, {GUID: "other", Lock: api.Unlocked}}}}
 }
 
 // jobs is a fresh process over the same store, folder and service.
@@ -349,12 +349,18 @@ func TestLostFileIsNoticedBeforeTheUpload(t *testing.T) {
 
 func TestGuards(t *testing.T) {
 	r := newRig(t)
-	r.w.docs[0].IsLock = true
-	_, err := r.jobs().Plan(t.Context(), r.w.op(), "old", api.Upload{Content: []byte("x")}, true)
-	if e := api.AsError(err); e == nil || e.Rule != api.RuleLocked {
-		t.Errorf("locked: %v", err)
+	for _, c := range []struct {
+		lock  api.Lock
+		force bool
+		rule  api.Rule
+	}{{api.Locked, true, api.RuleLocked}, {api.LockRefused, true, api.RuleLocked}, {api.LockUnknown, false, api.RuleLockUnknown}} {
+		r.w.docs[0].Lock = c.lock
+		_, err := r.jobs().Plan(t.Context(), r.w.op(), "old", api.Upload{FileName: "a.txt", Content: []byte("x")}, c.force)
+		if e := api.AsError(err); e == nil || e.Rule != c.rule {
+			t.Errorf("lock %d, force %t: %v", c.lock, c.force, err)
+		}
 	}
-	_, err = r.jobs().Plan(t.Context(), r.w.op(), "gone", api.Upload{Content: []byte("x")}, true)
+	_, err := r.jobs().Plan(t.Context(), r.w.op(), "gone", api.Upload{Content: []byte("x")}, true)
 	if e := api.AsError(err); e == nil || e.Rule != api.RuleNotAttached {
 		t.Errorf("not attached: %v", err)
 	}
@@ -372,6 +378,10 @@ func TestGuards(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(r.dir); len(left) != 0 {
 		t.Error("a refused plan leaves a file")
+	}
+	r.w.docs[0].Lock = api.LockUnknown
+	if _, err := r.jobs().Plan(t.Context(), r.w.op(), "old", api.Upload{FileName: "a.txt", Content: []byte("x")}, true); err != nil {
+		t.Errorf("a lock that is not known, with force: %v", err)
 	}
 }
 

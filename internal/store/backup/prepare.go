@@ -22,7 +22,8 @@ func DropTokens(ctx context.Context, s *store.Store) error {
 				sealed_refresh = NULL, access_until_ns = 0, refresh_until_ns = 0, fence = fence + 1, owner = '{}',
 				phase = 'free', has_lock = 0, lease_boot = '', lease_for_ns = 0, lease_until_ns = 0, routes = '[]'`,
 			`DELETE FROM session_instance`, `DELETE FROM presence`,
-			`DELETE FROM observation WHERE scope <> ''`, `UPDATE notice SET owner = '', until_us = 0 WHERE ended_us = 0`,
+			`DELETE FROM observation WHERE scope <> '' AND part <> 'lock'`,
+			`UPDATE notice SET owner = '', until_us = 0 WHERE ended_us = 0`,
 			`UPDATE turn SET owner = '', until_us = 0`)
 	})
 	if err != nil {

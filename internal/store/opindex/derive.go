@@ -3,26 +3,34 @@ package opindex
 import (
 	"context"
 	"strconv"
+	"strings"
 
+	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/store"
 )
 
 // derivation is the version of the rule by which newRow makes columns from a record. Increase it if the meaning of a
 // column changes: Derive then derives the rows that an earlier build stored from their records again.
-const derivation = 3
+const derivation = 4
 
 const (
 	derivedName = "derived"   // the derivation of all rows
-	deriving    = "deriving " // and the derivation: the number of the last row that Derive has handled
+	deriving    = "deriving " // and the rule: the number of the last row that Derive has handled
 	derivedRows = 1000        // in one transaction
 )
 
 // Derived reports whether all rows have the columns that this build makes from their records.
 func (x *Store) Derived(ctx context.Context) (bool, error) {
 	s, err := x.Meta(ctx, derivedName)
-	n, bad := strconv.Atoi(s)
-	return bad == nil && n >= derivation, err
+	version, _, _ := strings.Cut(s, " ")
+	n, bad := strconv.Atoi(version)
+	return bad == nil && (n > derivation || s == rule()), err
+}
+
+// rule names the rule by which newRow makes columns: its version, and the members that [service] amount_ignore names.
+func rule() string {
+	return strings.Join(append([]string{strconv.Itoa(derivation)}, api.IgnoredBesideAmounts()...), " ")
 }
 
 // Derive derives some of the rows of earlier builds again, in one transaction: a process that ends loses nothing, and
@@ -44,7 +52,7 @@ func (b *batch) derive(ctx context.Context) error {
 	if err := b.tx.Lock(ctx, writeLock); err != nil {
 		return err
 	}
-	name := deriving + strconv.Itoa(derivation)
+	name := deriving + rule()
 	from, _, err := store.Find[int64](ctx, b.tx,
 		"SELECT CAST(value AS BIGINT) FROM index_meta WHERE scope = ? AND name = ?",
 		b.x.scope, name)
@@ -72,7 +80,10 @@ func (b *batch) derive(ctx context.Context) error {
 		if done, err := b.reshare(ctx); !done || err != nil {
 			return err
 		}
-		return b.tx.Exec(ctx, setMeta, b.x.scope, derivedName, strconv.Itoa(derivation))
+		if err := b.tx.Exec(ctx, "DELETE FROM index_meta WHERE scope = ? AND name = ?", b.x.scope, name); err != nil {
+			return err
+		}
+		return b.tx.Exec(ctx, setMeta, b.x.scope, derivedName, rule())
 	}
 	rows, err := newRows(list)
 	if err != nil {

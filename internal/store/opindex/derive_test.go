@@ -65,7 +65,7 @@ func TestRowsOfEarlierBuilds(t *testing.T) {
 			}
 		}
 		x = openIndex(t, s)
-		for _, text := range []string{"has:visible", "has:hidden", "-has:hidden", "-is:parent", "-has:doc"} {
+		for _, text := range []string{"has:visible", "has:hidden", "-has:hidden", "-is:parent", "-has:doc", "-is:locked"} {
 			e := parse(t, text)
 			for _, id := range rowsOf(t, x, e) {
 				if op := ops[slices.IndexFunc(ops, func(o api.Operation) bool { return string(o.OPID) == id })]; !e.Match(op, now) {

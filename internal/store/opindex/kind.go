@@ -143,8 +143,12 @@ func (k kindKey) operation() *api.Operation {
 		o.SourceAmount.Sum.Units = "?"
 	}
 	switch {
+	case k.flags&flagLocked != 0:
+		o.Documents = []api.Document{{Lock: api.Locked}}
+	case k.flags&(flagDoc|flagSaysLock) == flagDoc|flagSaysLock:
+		o.Documents = []api.Document{{Lock: api.Unlocked}}
 	case k.flags&flagDoc != 0:
-		o.Documents = []api.Document{{IsLock: k.flags&flagLocked != 0}}
+		o.Documents = []api.Document{{}}
 	case k.flags&flagSaysDocs != 0:
 		o.Documents = []api.Document{}
 	}

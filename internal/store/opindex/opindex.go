@@ -70,7 +70,7 @@ func New(ctx context.Context, bulk *store.DB, baseURL, account string) (*Store, 
 		if x.scope, err = tx.Scope(ctx, "index_scope", baseURL, account, writeLock); err != nil {
 			return err
 		}
-		return tx.Exec(ctx, setMeta, x.scope, derivedName, strconv.Itoa(derivation))
+		return tx.Exec(ctx, setMeta, x.scope, derivedName, rule())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)

@@ -36,6 +36,7 @@ const (
 	flagSaysVisible // the answer says whether the customer sees it
 	flagSaysParent  // the answer says whether it has children
 	flagSaysDocs    // the answer lists the documents
+	flagSaysLock    // it tells whether one of them is locked
 )
 
 // flagUnusable are amounts that are not in any sum.
@@ -192,6 +193,7 @@ func kindFlags(o api.Operation, key string) int64 {
 	set(field.Operations.Get(field.OpVisible).IsReported(o), flagSaysVisible)
 	set(field.Operations.Get(field.OpParent).IsReported(o), flagSaysParent)
 	set(o.DocumentsReported(), flagSaysDocs)
+	set(!filter.LacksLock(o), flagSaysLock)
 	set(o.IsParent, flagParent)
 	set(key == filter.KeyNone, flagNone)
 	set(key == filter.KeyBad, flagBad)

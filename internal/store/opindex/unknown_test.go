@@ -26,11 +26,14 @@ const (
 
 // members are texts of JSON that a member may have, by its meaning; "" omits the member.
 var members = map[string]map[string][]string{
-	"documents": {"?": {"", "null", `"x"`, "[null]"}, "none": {"[]"}, "one": {`[{"guid":"gq"}]`}, "locked": {`[{"guid":"h","isLock":true}]`}},
+	"documents": {"?": {"", "null", `"x"`, "[null]"}, "none": {"[]"}, "one": {`[{"guid":"gq","isLock":false}]`},
+		"untold": {`[{"guid":"gq"}]`, `[{"guid":"gq","isLock":"true"}]`, `[{"guid":"gq","isLock":null}]`, `[{"guid":"gq","isLock":true,"isLock":false}]`,
+			`[{"guid":"gq","isLock":false},{"guid":"h","locked":true}]`}, "locked": {`[{"guid":"h","isLock":true}]`, `[{"guid":"h","isLock":true},{"guid":"h2"}]`}},
 	"isVisible": {"?": {"", "null", `""`, `"maybe"`, "{}"}, "no": {"false", "0", `"no"`}, "yes": {"true", `"true"`}},
 	"isParent":  {"?": {"", "null", `[]`}, "no": {"false"}, "yes": {"true"}},
-	"sourceAmount": {"?": {"", "null", `{"sum":null}`, `{"sum":{"currencyCode":"EUR","value":5}}`, `{"sum":{"currencyCode":"EUR","units":"12x"}}`},
-		"0": {`{"sum":{"currencyCode":"EUR","units":"0"}}`}, "5": {`{"sum":{"currencyCode":"EUR","units":"5","nanos":0}}`}},
+	"sourceAmount": {"?": {"", "null", `{"sum":null}`, `{"sum":{"currencyCode":"EUR","value":5}}`, `{"sum":{"currencyCode":"EUR","units":"12x","nanos":0}}`,
+		`{"sum":{"currencyCode":"EUR","units":"5"}}`, `{"sum":{"currencyCode":"EUR","units":"791920","nanos":0,"scale":2}}`, `{"sum":{"currencyCode":"EUR","Units":"5","units":"6","nanos":0}}`},
+		"0": {`{"sum":{"currencyCode":"EUR","units":"0","nanos":0}}`}, "5": {`{"sum":{"currencyCode":"EUR","units":"5","nanos":0}}`}},
 	"createdAt": {"?": {"", "null", `"soon"`, `""`}, "old": {"1609459200000"}, "new": {"1782700000000"}},
 	"status":    {"?": {"", "null", `""`}, "NEW": {`"NEW"`}, "SUCCESS": {`"SUCCESS"`}},
 	"comment":   {"": {"", "null", `""`}, "rush": {`"rush"`}},
@@ -40,19 +43,21 @@ var members = map[string]map[string][]string{
 type term struct {
 	text, member string
 	holds        []string // the meanings for which it is true
+	open         []string // the meanings beside "?" for which it is not known
 }
 
 var terms = []term{
-	{"documents>0", "documents", []string{"one", "locked"}}, {"documents:0", "documents", []string{"none"}},
-	{"has:doc", "documents", []string{"one", "locked"}}, {"is:locked", "documents", []string{"locked"}},
-	{"doc:gq", "documents", []string{"one"}}, {"doc=gq", "documents", []string{"one"}},
-	{"has:visible", "isVisible", []string{"yes"}}, {"has:hidden", "isVisible", []string{"no"}},
-	{"is:parent", "isParent", []string{"yes"}}, {"amount>4", "sourceAmount", []string{"5"}},
-	{"amount:..4", "sourceAmount", []string{"0"}}, {"amount:0,5", "sourceAmount", []string{"0", "5"}},
-	{"amount!=5", "sourceAmount", []string{"0"}}, {"created>2025-01-01", "createdAt", []string{"new"}},
-	{"created>30d", "createdAt", []string{"old"}}, {"created<2022", "createdAt", []string{"old"}},
-	{"status:NEW", "status", []string{"NEW"}}, {"status:NEW,SUCCESS", "status", []string{"NEW", "SUCCESS"}},
-	{"comment:rus", "comment", []string{"rush"}}, {"has:comment", "comment", []string{"rush"}},
+	{text: "documents>0", member: "documents", holds: []string{"one", "untold", "locked"}}, {text: "documents:0", member: "documents", holds: []string{"none"}},
+	{text: "has:doc", member: "documents", holds: []string{"one", "untold", "locked"}},
+	{text: "is:locked", member: "documents", holds: []string{"locked"}, open: []string{"untold"}},
+	{text: "doc:gq", member: "documents", holds: []string{"one", "untold"}}, {text: "doc=gq", member: "documents", holds: []string{"one", "untold"}},
+	{text: "has:visible", member: "isVisible", holds: []string{"yes"}}, {text: "has:hidden", member: "isVisible", holds: []string{"no"}},
+	{text: "is:parent", member: "isParent", holds: []string{"yes"}}, {text: "amount>4", member: "sourceAmount", holds: []string{"5"}},
+	{text: "amount:..4", member: "sourceAmount", holds: []string{"0"}}, {text: "amount:0,5", member: "sourceAmount", holds: []string{"0", "5"}},
+	{text: "amount!=5", member: "sourceAmount", holds: []string{"0"}}, {text: "created>2025-01-01", member: "createdAt", holds: []string{"new"}},
+	{text: "created>30d", member: "createdAt", holds: []string{"old"}}, {text: "created<2022", member: "createdAt", holds: []string{"old"}},
+	{text: "status:NEW", member: "status", holds: []string{"NEW"}}, {text: "status:NEW,SUCCESS", member: "status", holds: []string{"NEW", "SUCCESS"}},
+	{text: "comment:rus", member: "comment", holds: []string{"rush"}}, {text: "has:comment", member: "comment", holds: []string{"rush"}},
 }
 
 // expression is a random filter with what it is for a row.
@@ -64,7 +69,7 @@ type expression struct {
 func single(t term) expression {
 	return expression{t.text, func(row map[string]string) truth {
 		switch means := row[t.member]; {
-		case means == "?":
+		case means == "?", slices.Contains(t.open, means):
 			return isUnknown
 		case slices.Contains(t.holds, means):
 			return isTrue

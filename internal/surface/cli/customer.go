@@ -232,17 +232,24 @@ func customerSetApplicationCommand(r *root) *cobra.Command {
 func customerDeleteFileCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Deletes a file and its content from a customer's store. This cannot be undone. opdeck " +
 		"reads\n" +
-		"the customer's files first and never sends a locked or missing file. The service may refuse\n" +
-		"if an operation holds the file."}
+		"the customer's files first and never sends a locked or missing file. --force lifts its guard for\n" +
+		"a lock that the service does not tell. The service may refuse if an operation holds the file."}
+	var force bool
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
+		risk := ""
+		if force {
+			risk = "--force sends it even if the service does not say whether the file is locked."
+		}
 		return asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1],
-			send: func(ctx context.Context) error {
-				res, err := endpoint.Do(ctx, a.Client, endpoint.DeleteFile, api.DeleteFile{CUID: args[0], ID: args[1]})
+			risk: risk, send: func(ctx context.Context) error {
+				res, err := endpoint.Do(ctx, a.Client, endpoint.DeleteFile, api.DeleteFile{CUID: args[0], ID: args[1],
+					Force: force})
 				if err != nil {
 					return err
 				}
 				return out.report(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
 			}}, nil
 	})
+	cmd.Flags().BoolVar(&force, "force", false, "lift opdeck's guard for a lock that the service does not tell")
 	return cmd
 }

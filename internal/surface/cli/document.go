@@ -62,10 +62,11 @@ func documentRemoveCommand(r *root) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{Long: "Removes a document from an operation. This removes the link only; document restore " +
 		"attaches\n" +
-		"it again. opdeck never sends a locked document. --force lifts opdeck's own guard for operations\n" +
-		"that have ended; the service may still refuse."}
+		"it again. opdeck never sends a document that the service calls locked. --force lifts two guards of\n" +
+		"opdeck's own: for operations that have ended, and for a lock that the service does not tell. The\n" +
+		"service may still refuse."}
 	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
-		return onDocument(args, args[1], func(ctx context.Context) error {
+		w := onDocument(args, args[1], func(ctx context.Context) error {
 			op, err := endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: args[0], GUID: args[1],
 				Force: force})
 			if err != nil {
@@ -76,13 +77,24 @@ func documentRemoveCommand(r *root) *cobra.Command {
 				sentence = "The document is removed."
 			}
 			return changed(r, op, sentence, out)
-		}), nil
+		})
+		w.risk = forced(force)
+		return w, nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	return cmd
 }
 
-const forceHelp = "lift opdeck's own guard for ended operations, never a lock"
+const forceHelp = "lift opdeck's guards for ended operations and for a lock that the service does not tell"
+
+// forced names in a question the guards that --force lifts.
+func forced(force bool) string {
+	if !force {
+		return ""
+	}
+	return "--force sends it even if the operation has ended, and even if the service does not say whether the document " +
+		"is locked."
+}
 
 // onDocument is a write on a document of an operation; item names it in the question.
 func onDocument(args []string, item string, send func(context.Context) error) asked {
@@ -229,6 +241,7 @@ func documentReplaceCommand(r *root) *cobra.Command {
 			return replaceDocument(r, ctx, a, op, args[1], u,
 				force, out)
 		})
+		w.risk = forced(force)
 		w.facts = append(present.AskedReplace(present.Options{}, old, askedFile(args[2], u)),
 			present.AskedOperation(args[0], op)...)
 		return w, nil

@@ -28,7 +28,7 @@ func operationTotalsCommand(r *root) *cobra.Command {
 	cmd := c.flags(&cobra.Command{Long: "Adds up the operations of the local index that match the filter: one line for " +
 		"each group\n" +
 		"and currency, the largest group first (days, weeks and months: the newest first). Sums are exact.\n" +
-		"An amount that is not a number is counted as unusable and left out of the sums.\n\n" +
+		"An amount that is not known is counted as unusable and left out of the sums.\n\n" +
 		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
 		"the second divides each group of the first. Days, weeks (from Monday) and months are those of\n" +
 		"the creation, in UTC. The counterparty is the side that receives."})

@@ -207,6 +207,8 @@ func (types schemaTypes) value(t reflect.Type) schemaValue {
 		return schemaValue{Kind: "time"}
 	case t == reflect.TypeFor[json.RawMessage](), keeps && raw.Tag.Get("json") != "-": // none of its members is known
 		return schemaValue{Kind: "any"}
+	case t == lock:
+		return schemaValue{Kind: "boolean"}
 	case t == reflect.TypeFor[json.Number]():
 		return schemaValue{Kind: "number"}
 	case t.Implements(reflect.TypeFor[json.Marshaler]()) && !keeps:
@@ -232,6 +234,9 @@ func (types schemaTypes) value(t reflect.Type) schemaValue {
 	}
 	return schemaValue{Kind: "integer"}
 }
+
+// lock is true, false, or null if it is not known.
+var lock = reflect.TypeFor[api.Lock]()
 
 // object describes a struct; a named one is added to the types, prefixed by its package unless that is api or this
 // one.
@@ -263,7 +268,7 @@ func (types schemaTypes) members(t reflect.Type) []schemaMember {
 		case f.IsExported() && name != "-" && name != "":
 			absent := strings.Contains(options, "omit")
 			nilable := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Map || f.Type.Kind() == reflect.Interface ||
-				f.Tag.Get("null") != ""
+				f.Tag.Get("null") != "" || f.Type == lock
 			out = append(out, schemaMember{name, absent, nilable && !absent, types.value(f.Type)})
 		}
 	}

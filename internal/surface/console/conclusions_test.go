@@ -55,7 +55,7 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 	var open []api.Operation
 	for _, op := range page.Items {
 		if string(op.Status) == "PENDING" && len(op.Documents) > 0 && !slices.ContainsFunc(op.Documents,
-			func(d api.Document) bool { return d.IsLock }) {
+			func(d api.Document) bool { return d.Lock.Is() }) {
 			open = append(open, op)
 		}
 	}

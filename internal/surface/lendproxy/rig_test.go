@@ -189,7 +189,7 @@ func (r *rig) operation(locked bool) (op api.Operation, doc api.Document) {
 	}
 	for _, op := range p.Items {
 		for _, d := range op.Documents {
-			if d.IsLock == locked && string(op.Status) == "PENDING" {
+			if d.Lock.Is() == locked && string(op.Status) == "PENDING" {
 				return op, d
 			}
 		}

@@ -4,7 +4,7 @@ package main
 var writeFaults = []Fault{
 	{Name: "locked-document-removed", Breaks: "A locked document is not removed.",
 		File: "api/endpoint/document.go", In: "api/endpoint",
-		Old: "case doc.IsLock:", New: "case doc.IsLock && !r.Force:"},
+		Old: "case doc.Lock.Is(), ", New: "case doc.Lock.Is() && !r.Force, "},
 	{Name: "ended-operation-changed", Breaks: "An operation in an end state is changed only with --force.",
 		File: "api/endpoint/document.go", In: "api/endpoint",
 		Old: "case w.Phase(now).Ended() && !r.Force:", New: "case w.Phase(now).Ended() && !r.Force && r.Seen != nil:"},

@@ -68,7 +68,7 @@ func request(ctx context.Context, a *app.App, _ []string) error {
 	asked := 0
 	for _, op := range page.Items {
 		for _, d := range op.Documents {
-			if d.IsLock || asked == 3 {
+			if d.Lock.Is() || asked == 3 {
 				continue
 			}
 			if _, err := endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: string(op.OPID),

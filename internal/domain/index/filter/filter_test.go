@@ -26,7 +26,7 @@ func sample() api.Operation {
 			Counterparty: api.CounterpartyRef{SUID: "S7", Name: "Möller & Söhne", BankName: "First Bank"}}},
 		SourceAmount: money("1000", "500000000"), CommissionAmount: money("", ""),
 		Comment: "rush (say: now)", Reference: "INV-2026-17", Customer: api.CustomerRef{CUID: "D7k3xbc", Name: "ACME Trading"},
-		Documents: []api.Document{{GUID: "g1", FileName: "Invoice 7.pdf", DocType: "OPERATION_DOCUMENT", IsLock: true}}}
+		Documents: []api.Document{{GUID: "g1", FileName: "Invoice 7.pdf", DocType: "OPERATION_DOCUMENT", Lock: api.Locked}}}
 }
 
 func TestMatch(t *testing.T) {

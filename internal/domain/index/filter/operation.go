@@ -121,6 +121,15 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 			}
 			return int64(f.Count(r))
 		}
+	case field.Lock:
+		known := func(r T) bool { return f.Lock(r) != api.LockUnknown }
+		out.Kind, out.Values, out.Strings = Code, []string{"yes", "no"}, func(r T) []string {
+			if !known(r) {
+				return nil
+			}
+			return []string{f.LockWord(r)}
+		}
+		out.Needs, out.Lacks = func(string) string { return f.Name }, func(r T, _ string) bool { return !known(r) }
 	case field.Party:
 		out.Kind, out.Strings = Text, func(r T) []string { return PartyTexts(f.Party(r)) }
 		out.Masked = func(r T) []string { return MaskedPartyTexts(f.Party(r)) }
@@ -137,11 +146,7 @@ var Flags = []string{"locked", "doc", "comment", "reference", "visible", "hidden
 func HasFlag(o api.Operation, flag string) bool {
 	switch flag {
 	case "locked":
-		for _, d := range o.Documents {
-			if d.IsLock {
-				return true
-			}
-		}
+		return field.LocksOf(o).Locked > 0
 	case "doc":
 		return len(o.Documents) > 0
 	case "comment":
@@ -160,12 +165,24 @@ func HasFlag(o api.Operation, flag string) bool {
 	return false
 }
 
+// FieldLock names in Needs what an answer must tell of the documents so that has:locked can be judged.
+const FieldLock = "lock"
+
 // flagNeeds are the fields that an answer must have so that a value of has can be judged.
-var flagNeeds = map[string]string{"doc": field.OpDocuments, "locked": field.OpDocuments, "visible": field.OpVisible,
+var flagNeeds = map[string]string{"doc": field.OpDocuments, "locked": FieldLock, "visible": field.OpVisible,
 	"hidden": field.OpVisible, "parent": field.OpParent}
 
-// lacks reports whether the answer had no value for a field of the catalogue.
+// LacksLock reports whether the answer does not tell whether one of the documents is locked.
+func LacksLock(o api.Operation) bool {
+	n := field.LocksOf(o)
+	return !o.DocumentsReported() || n.Locked == 0 && n.Unknown > 0
+}
+
+// lacks reports whether the answer had no value for a field of the catalogue, or for FieldLock.
 func lacks(o api.Operation, name string) bool {
+	if name == FieldLock {
+		return LacksLock(o)
+	}
 	f := field.Operations.Get(name)
 	return !f.IsReported(o) || f.Kind == field.Code && f.Text(o) == ""
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -85,7 +86,7 @@ func (o Options) Make(n int) api.Operation {
 	for range max(0, r.IntN(5)-2) {
 		op.Documents = append(op.Documents, api.Document{GUID: untrusted.Text(fmt.Sprintf("doc%012x", r.Int64N(1<<48))),
 			FileName: pick(files) + ".pdf", Size: int64(r.IntN(1 << 20)),
-			MIME: "application/pdf", DocType: "OPERATION_DOCUMENT", IsLock: r.IntN(20) == 0, CreateAt: op.CreatedAt})
+			MIME: "application/pdf", DocType: "OPERATION_DOCUMENT", Lock: locks[r.IntN(20)], CreateAt: op.CreatedAt})
 	}
 	if o.Odd {
 		odd(r, &op)
@@ -145,3 +146,6 @@ func Whole(at time.Time, rows int64, newest time.Time) (name, value string, err 
 	b, err := json.Marshal(p)
 	return "sync", string(b), err
 }
+
+// locks are those of the documents: a few are locked, and of a few it is not known.
+var locks = append(slices.Repeat([]api.Lock{api.Unlocked}, 18), api.Locked, api.LockUnknown)

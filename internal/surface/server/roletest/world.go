@@ -108,7 +108,7 @@ func (w *World) Use(t testing.TB, a *app.App) {
 
 func unlocked(op api.Operation) bool {
 	for _, d := range op.Documents {
-		if d.IsLock {
+		if d.Lock.Is() {
 			return false
 		}
 	}
