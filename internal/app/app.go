@@ -255,7 +255,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	a.Client = &Client{a.service, a.missing, a.Audit.Note, factReader{a}.unanswered}
+	a.Client = &Client{a.service, a.missing, a.Audit.Note, factReader{a}.unanswered, a.sawNames}
 	if opt.Waits != nil {
 		a.reportWaits(opt.Waits)
 	}

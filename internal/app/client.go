@@ -18,6 +18,7 @@ type Client struct {
 	missing func(ctx context.Context, opid string, err error) error
 	note    func(ctx context.Context, who api.Actor, e api.Event) error // of the audit trail
 	explain func(ctx context.Context, r *endpoint.Route, err error) error
+	named   func(ctx context.Context, out any) // gets each result, whole
 }
 
 // Call implements endpoint.Caller.
@@ -30,7 +31,10 @@ func (c *Client) Call(ctx context.Context, r endpoint.Request) (any, error) {
 		return nil, err
 	}
 	out, err := c.wire.Call(ctx, r)
-	if err != nil && r.Route == endpoint.GetOperation.Route {
+	switch {
+	case err == nil:
+		c.named(ctx, out)
+	case r.Route == endpoint.GetOperation.Route:
 		err = c.missing(ctx, r.In.(string), err)
 	}
 	if err != nil && route.Write == nil { // what became of a write is said first

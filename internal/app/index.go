@@ -79,6 +79,55 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	}
 }
 
+// sawNames passes the names in a result to the index: those of customers, accounts and counterparties.
+func (a *App) sawNames(ctx context.Context, out any) {
+	var customers []api.CustomerRef
+	var sides []api.Party
+	switch v := out.(type) {
+	case api.Customer:
+		customers = append(customers, api.CustomerRef{CUID: v.CUID, Name: v.DisplayName()})
+	case api.Page[api.Customer]:
+		for _, c := range v.Items {
+			customers = append(customers, api.CustomerRef{CUID: c.CUID, Name: c.DisplayName()})
+		}
+	case api.Account:
+		sides = accountSides(v)
+	case api.Page[api.Account]:
+		sides = accountSides(v.Items...)
+	case api.Counterparty:
+		sides = counterpartySides(v)
+	case api.Page[api.Counterparty]:
+		sides = counterpartySides(v.Items...)
+	default:
+		return
+	}
+	if err := a.Index.Named(ctx, customers, sides); err != nil {
+		a.Log.Warn("index", "err", err)
+	}
+}
+
+// accountSides are accounts as an operation has them.
+func accountSides(list ...api.Account) (out []api.Party) {
+	for _, a := range list {
+		out = append(out, api.Party{Account: &api.PartyAccount{ID: a.ID, Name: a.Name, Number: a.Number,
+			Customer: api.CustomerRef{CUID: a.Customer.ID, Name: a.Customer.Name}}})
+	}
+	return out
+}
+
+// counterpartySides are the accounts of counterparties as an operation has them.
+func counterpartySides(list ...api.Counterparty) (out []api.Party) {
+	for _, p := range list {
+		of := api.CounterpartyRef{SUID: p.ID, Name: p.Name()}
+		for _, a := range p.Accounts {
+			of.BankName = a.Bank.Name
+			out = append(out, api.Party{CounterpartyAccount: &api.CounterpartyAccount{ID: a.ID, Name: a.Name,
+				Number: a.Number, Counterparty: of}})
+		}
+	}
+	return out
+}
+
 // lister reads for the sync; in the background it uses spare budget only.
 type lister struct {
 	app    *App
@@ -236,7 +285,7 @@ type Exported struct {
 	Path  string // absolute
 	Size  int64  // bytes
 	Fresh index.Freshness
-	Lacks []index.Unreported // rows that the filter cannot judge
+	Lacks index.Unreported // rows that the filter cannot judge
 }
 
 // Export writes a sheet to a new file of mode 0600 and records it with the age of the list. If the file exists, the

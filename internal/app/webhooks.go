@@ -140,7 +140,7 @@ func (h Hooks) take(ctx context.Context, s receiver.Stored, l hook.Meanings) err
 	if s.Object != hook.ObjectOperation || s.Status == receiver.Quarantined || s.Status == receiver.Conflict {
 		return nil
 	}
-	e, err := s.Event()
+	e, err := hook.Decode(s.Raw)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (h Hooks) take(ctx context.Context, s receiver.Stored, l hook.Meanings) err
 }
 
 // indexEvent converts an event for the index. It sets words only for codes without contradicting evidence.
-func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
+func indexEvent(e hook.Envelope, seen time.Time, l hook.Meanings) index.Event {
 	word := func(f hook.Field, c hook.Code) string {
 		w, evidence, against := l.Meaning(f, c.Value)
 		if !c.Given || evidence == 0 || against > 0 {
@@ -163,6 +163,9 @@ func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
 	out := index.Event{OPID: string(e.ObjectID), CUID: string(e.CUID), Seen: seen,
 		Status: word(hook.FieldStatus, e.Status), Type: word(hook.FieldType, e.OperationType),
 		PaymentType: word(hook.FieldPaymentType, e.PaymentType)}
+	if o := e.Operation; o != nil {
+		out.From, out.To = sideOf(o.Source), sideOf(o.Destination)
+	}
 	out.Created, _ = e.CreatedAt.Time()
 	out.Updated, _ = e.UpdatedAt.Time()
 	if e.IsVisible != hook.NotGiven {
@@ -176,6 +179,17 @@ func indexEvent(e hook.Event, seen time.Time, l hook.Meanings) index.Event {
 		}
 	}
 	return out
+}
+
+// sideOf is one side as an operation has it, with its identifier only.
+func sideOf(s hook.Side) (p api.Party) {
+	if s.Account != "" {
+		p.Account = &api.PartyAccount{ID: s.Account}
+	}
+	if s.Beneficiar != "" {
+		p.CounterpartyAccount = &api.CounterpartyAccount{ID: s.Beneficiar}
+	}
+	return p
 }
 
 // Learn stores what a read of an operation, sent at sent, shows about the codes of its events. Errors are only

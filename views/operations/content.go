@@ -37,8 +37,8 @@ func (s heading) summaries() []string {
 	if p := s.progress(); p != "" && s.readSoFar() == "" {
 		out = append(out, p)
 	}
-	for _, u := range s.lacks {
-		out = append(out, u.String())
+	if s.lacks.Rows > 0 {
+		out = append(out, s.lacks.String())
 	}
 	if s.Err != nil && s.rows.total > 0 {
 		out = append(out, "attention: "+s.Err.Public)

@@ -73,8 +73,8 @@ func (s *Screen) HeadLines() []string {
 		line += th.Dim.Render("  " + p)
 	}
 	lines := append([]string{line}, below...)
-	for _, u := range s.lacks {
-		lines = append(lines, th.Warn.Render(draw.Cut(u.String(), w)))
+	if s.lacks.Rows > 0 {
+		lines = append(lines, th.Warn.Render(draw.Cut(s.lacks.String(), w)))
 	}
 	if len(s.noted) > 0 {
 		lines = append(lines, th.Dim.Render(draw.Cut(s.heading().noteLine(), w)))

@@ -119,8 +119,8 @@ func (s jobs) export(of sheet, path string) tea.Cmd {
 		}
 		said := "Exported " + format.Plural(done.Rows, of.one, of.all) + " to " + untrusted.Text(done.Path).Line(300) +
 			" (" + format.Size(done.Size) + "), " + done.AsOf + "."
-		for _, u := range done.Lacks {
-			said += " " + u.String()
+		if done.Lacks.Rows > 0 {
+			said += " " + done.Lacks.String()
 		}
 		return ended{notice: ui.Notify{Level: ui.Success, Text: said}}
 	})

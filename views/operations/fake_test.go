@@ -167,14 +167,12 @@ func (f *fake) Values(ctx context.Context, field, typed string, _ int) ([]string
 	return nil, f.err
 }
 
-func (f *fake) Unreported(_ context.Context, q filter.OperationExpr) (out []index.Unreported, err error) {
+func (f *fake) Unreported(_ context.Context, q filter.OperationExpr) (index.Unreported, error) {
 	f.calls++
-	for _, name := range q.Needs() {
-		if f.lacks > 0 {
-			out = append(out, index.Unreported{Field: name, Rows: f.lacks})
-		}
+	if f.lacks == 0 || len(q.Needs()) == 0 {
+		return index.Unreported{}, f.err
 	}
-	return out, f.err
+	return index.Unreported{Fields: q.Needs(), Rows: f.lacks}, f.err
 }
 
 func (f *fake) Noted(context.Context, filter.OperationExpr) ([]note.Note, error) {

@@ -88,7 +88,7 @@ func (s loader) count() tea.Cmd {
 // judge reads how many rows the filter cannot judge, and the notes that it finds rows by, once for each filter.
 func (s loader) judge() tea.Cmd {
 	s.judges.Stop()
-	s.judged, s.lacks, s.noted = s.loaded, nil, nil
+	s.judged, s.lacks, s.noted = s.loaded, index.Unreported{}, nil
 	ix, f := s.index, s.Filter.Shown
 	if len(f.Needs()) == 0 && len(filter.NotedTexts(f)) == 0 {
 		return nil

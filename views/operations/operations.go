@@ -35,7 +35,7 @@ type Index interface {
 	Values(ctx context.Context, field, typed string, limit int) ([]string, error)
 	Freshness(ctx context.Context) (index.Freshness, error)
 	// Unreported counts the rows that the filter cannot judge.
-	Unreported(ctx context.Context, f filter.OperationExpr) ([]index.Unreported, error)
+	Unreported(ctx context.Context, f filter.OperationExpr) (index.Unreported, error)
 	// Missing says which terms of a filter that matches nothing no operation matches; "" for a filter of one term.
 	Missing(ctx context.Context, f filter.OperationExpr) (string, error)
 	// Noted lists the notes that the filter finds operations by.
@@ -55,7 +55,7 @@ type Exported struct {
 	Size int64
 	AsOf string
 	// Lacks are the rows that the filter could not judge.
-	Lacks []index.Unreported
+	Lacks index.Unreported
 }
 
 // View is a saved view: of the config, the person's own, or one that everybody has.
@@ -127,14 +127,14 @@ type Screen struct {
 	view    string                    // the view that was taken last
 	own     []View                    // that the person saved
 	panel   panel
-	judged  string             // the filter that lacks belongs to
-	lacks   []index.Unreported // rows that it cannot judge
-	noted   []note.Note        // that it finds rows by
-	lost    string             // which of its words match nothing
-	stale   bool               // news came while a read was under way
-	whole   bool               // the next read counts, too
-	restart bool               // the next rows are another list: the cursor goes to its beginning
-	partial bool               // nothing is shown, and the index does not hold everything yet
+	judged  string           // the filter that lacks belongs to
+	lacks   index.Unreported // rows that it cannot judge
+	noted   []note.Note      // that it finds rows by
+	lost    string           // which of its words match nothing
+	stale   bool             // news came while a read was under way
+	whole   bool             // the next read counts, too
+	restart bool             // the next rows are another list: the cursor goes to its beginning
+	partial bool             // nothing is shown, and the index does not hold everything yet
 
 	usualKeys []keymap.Key // of the list, made once
 	emptyKeys []keymap.Key // the same without hints at what needs a row

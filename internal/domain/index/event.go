@@ -86,10 +86,9 @@ func (e Event) fields(known api.Operation, has bool) map[string]any {
 		e.Updated.UTC().Format(time.RFC3339Nano))
 	put(!e.Created.IsZero() && !has, "createdAt", e.Created.UTC().Format(time.RFC3339Nano))
 	put(e.Visible != nil, "isVisible", e.Visible)
-	put(!has && e.CUID != "", "customer", map[string]string{"cuid": e.CUID})
-	put(!has && e.SourceAccount != "", "source", map[string]any{"account": map[string]string{"id": e.SourceAccount}})
-	put(!has && e.Beneficiary != "", "destination",
-		map[string]any{"counterpartyAccount": map[string]string{"id": e.Beneficiary}})
+	put(!has && e.CUID != "", "customer", customerID(untrusted.Text(e.CUID)))
+	put(!has && e.From != api.Party{}, "source", sideIDs(e.From))
+	put(!has && e.To != api.Party{}, "destination", sideIDs(e.To))
 	amount := func(name string, m *api.Money, have api.Amount) {
 		if m == nil {
 			return
@@ -103,4 +102,49 @@ func (e Event) fields(known api.Operation, has bool) map[string]any {
 	amount("commissionAmount", e.Commission, known.CommissionAmount)
 	amount("currentBalanceAmount", e.Balance, known.CurrentBalanceAmount)
 	return f
+}
+
+// ids are the identifiers of a customer or a side, as in a record that only webhooks told.
+type ids map[string]map[string]untrusted.Text
+
+func customerID(cuid untrusted.Text) map[string]untrusted.Text {
+	return map[string]untrusted.Text{"cuid": cuid}
+}
+
+func sideIDs(p api.Party) ids {
+	out := ids{}
+	if p.Account != nil {
+		out["account"] = map[string]untrusted.Text{"id": p.Account.ID}
+	}
+	if p.CounterpartyAccount != nil {
+		out["counterpartyAccount"] = map[string]untrusted.Text{"id": p.CounterpartyAccount.ID}
+	}
+	return out
+}
+
+// named returns o with the names that are known of its identifiers in its record, if a webhook told that.
+func named(o api.Operation) api.Operation {
+	raw := map[string]json.RawMessage{}
+	if json.Unmarshal(o.Raw, &raw) != nil {
+		return o
+	}
+	for _, m := range []struct {
+		member   string
+		name     untrusted.Text
+		ids, all any
+	}{{"customer", o.Customer.Name, customerID(o.Customer.CUID), o.Customer},
+		{"source", o.Source.Name(), sideIDs(o.Source), o.Source},
+		{"destination", o.Destination.Name(), sideIDs(o.Destination), o.Destination}} {
+		ids, err := json.Marshal(m.ids)
+		if err != nil || m.name == "" || !bytes.Equal(raw[m.member], ids) {
+			continue
+		}
+		if all, err := json.Marshal(m.all); err == nil {
+			raw[m.member] = all
+		}
+	}
+	if body, err := json.Marshal(raw); err == nil {
+		o.Raw = body
+	}
+	return o
 }

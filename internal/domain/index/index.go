@@ -63,6 +63,16 @@ func (x *Index) saw(ctx context.Context, from Origin, ops []api.Operation, sent 
 	return x.commit(ctx, Batch{Entries: entries})
 }
 
+// Named keeps names of customers and accounts that were read elsewhere than in operations: operations that lack them
+// have them from then on.
+func (x *Index) Named(ctx context.Context, customers []api.CustomerRef, sides []api.Party) error {
+	if err := x.store.Named(ctx, customers, sides); err != nil {
+		return err
+	}
+	_, err := x.Poll(ctx)
+	return err
+}
+
 // Put merges states; their times are the store's.
 func (x *Index) Put(ctx context.Context, entries []Entry) (Merged, error) {
 	return x.commit(ctx, Batch{Entries: entries})

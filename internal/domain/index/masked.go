@@ -27,6 +27,9 @@ func (x *Index) refused(ctx context.Context) api.RefusedLocks {
 func (x *Index) record(ctx context.Context, r Record, by time.Duration, refused api.RefusedLocks) Record {
 	r.Op.Documents = refused.In(r.Op)
 	r.Seen, r.Changed, r.Gone = x.local(r.Seen, by), x.local(r.Changed, by), x.local(r.Gone, by)
+	if r.Origin == Hook {
+		r.Op = named(r.Op)
+	}
 	return mask.For(ctx, r)
 }
 
@@ -132,6 +135,9 @@ func (x *Index) History(ctx context.Context, opid string) ([]State, error) {
 	states, err := x.store.History(ctx, opid)
 	for i := range states {
 		states[i].At = x.local(states[i].At, by)
+		if states[i].Origin == Hook {
+			states[i].Op = named(states[i].Op)
+		}
 		if states[i].Gone && states[i].Current { // the note of what shows it
 			if _, err := x.Get(ctx, opid); err != nil {
 				return nil, err

@@ -75,7 +75,7 @@ type Event struct {
 	Status, Type, PaymentType                string // words, or ""
 	Visible                                  *bool
 	Created, Updated                         time.Time
-	SourceAccount, Beneficiary               string // identifiers
+	From, To                                 api.Party // the sides, with identifiers only
 	Source, Destination, Commission, Balance *api.Money
 	Seen                                     time.Time
 }
@@ -243,6 +243,9 @@ type Store interface {
 	Derive(ctx context.Context) error
 	// Reset deletes all rows of the scope, and the named facts.
 	Reset(ctx context.Context, facts ...string) error
+	// Named keeps names of customers and accounts that were read elsewhere than in operations. Get, Window, Each and
+	// History return operations with the names that are known of their identifiers, also where the record has none.
+	Named(ctx context.Context, customers []api.CustomerRef, sides []api.Party) error
 	// Get returns one operation, even if it is gone; ErrNone if there is none.
 	Get(ctx context.Context, opid string) (Record, error)
 	Window(ctx context.Context, q Query, now time.Time) (Window, error)

@@ -90,6 +90,7 @@ func TestRowsOfEarlierBuilds(t *testing.T) {
 		if got := recordBytes(t, s); got != size {
 			t.Errorf("%d bytes of records, %d in a new index", got, size)
 		}
+		ops = named(t, x, ops)
 		for _, term := range terms {
 			checkAnswers(t, x, single(term), ops, means)
 		}

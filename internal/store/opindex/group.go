@@ -206,7 +206,7 @@ func (x *Store) joinParties(ctx context.Context, t tally, i int, names map[strin
 			key = "name " + w.name
 		}
 		keys[number(n)] = key
-		if n >= last[key] {
+		if prev, ok := names[key]; !ok || w.name != "" && (n >= last[key] || prev.name == "") {
 			names[key], last[key] = w, n
 		}
 		return err

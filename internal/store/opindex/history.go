@@ -55,6 +55,11 @@ func (x *Store) History(ctx context.Context, opid string) ([]index.State, error)
 	if err != nil {
 		return nil, err
 	}
+	for i := range out {
+		if err := x.name(ctx, &out[i].Op); err != nil {
+			return nil, err
+		}
+	}
 	out = append(out,
 		index.State{Op: present.Op, At: present.Changed, Origin: present.Origin, Current: present.Gone.IsZero()})
 	if !present.Gone.IsZero() {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
 )
 
@@ -67,6 +66,15 @@ func (b *batch) nameParties(ctx context.Context, list []*opRow) error {
 	if err := b.findParties(ctx, missing); err != nil {
 		return err
 	}
+	if b.derives { // an earlier build kept no names
+		var all []party
+		for _, r := range list {
+			all = append(all, r.customer, r.source, r.destination)
+		}
+		if _, err := b.saveNames(ctx, all); err != nil {
+			return err
+		}
+	}
 	if err := b.makeParties(ctx, missing); err != nil {
 		return err
 	}
@@ -93,6 +101,9 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	if len(missing) == 0 {
 		return nil
 	}
+	if err := b.nameNew(ctx, missing); err != nil {
+		return err
+	}
 	next, err := b.next(ctx, "index_party")
 	if err != nil {
 		return err
@@ -100,7 +111,7 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	rows := b.tx.NewInserter("INSERT INTO index_party (n, scope, digest, id, name, sort, body, ids, shown)", 9)
 	first := next
 	for d, p := range missing {
-		if err := rows.Add(ctx, next, b.x.scope, d, p.id, p.name, cut(filter.Fold(p.name), maxSort), p.body, p.ids,
+		if err := rows.Add(ctx, next, b.x.scope, d, p.id, p.name, p.sort(), p.body, p.ids,
 			p.shown()); err != nil {
 			return err
 		}
@@ -110,7 +121,9 @@ func (b *batch) makeParties(ctx context.Context, missing map[string]party) error
 	if err := rows.Flush(ctx); err != nil || b.x.postgres() {
 		return err
 	}
-	return b.tx.Exec(ctx,
-		"INSERT INTO index_party_words (rowid, body) SELECT n, body || ids || char(2, 2) FROM index_party "+
-			"WHERE n >= ? AND body || ids <> ''", first)
+	return b.tx.Exec(ctx, partyWords+"n >= ?", first)
 }
+
+// partyWords makes the substring index of parties.
+const partyWords = `INSERT INTO index_party_words (rowid, body) SELECT n, body || ids || char(2, 2) FROM index_party
+	WHERE body || ids <> '' AND `

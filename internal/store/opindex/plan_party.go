@@ -82,6 +82,14 @@ func (x terms) partyOf(column string, l *filter.Leaf) filter.Cond {
 func (x terms) partyCond(l *filter.Leaf, words bool) filter.Cond {
 	var alts []filter.Cond
 	for _, v := range l.Values {
+		if v.Missing { // the name; for words without a field, that of an identifier
+			c := filter.Cond{SQL: "p.sort = '' AND p.name = ''"}
+			if l.Kind == filter.Free {
+				c.SQL += " AND p.ids <> ''"
+			}
+			alts = append(alts, c)
+			continue
+		}
 		want, whole := filter.Fold(v.Text), filter.Joined(v.Text)
 		if l.Op == filter.Eq {
 			want = whole

@@ -63,7 +63,11 @@ type party struct {
 	id, name, body, ids string
 	shown               func() string // body after masking; computed for new ones only
 	key                 string        // the first four fields, which identify the party
+	identity            identity
+	told                told
 }
+
+func (p party) sort() string { return cut(filter.Fold(p.name), maxSort) }
 
 func (p party) keyed() party {
 	p.key = p.id + "\x00" + p.name + "\x00" + p.body + "\x00" + p.ids
@@ -230,7 +234,7 @@ func customerParty(c api.CustomerRef) party {
 			return ""
 		}
 		return filter.JoinTexts([]string{redact.Text(string(c.Name))})
-	}}
+	}, identity: customerIdentity(c), told: told{Customer: c}}
 	if c.Name != "" {
 		p.body = filter.JoinTexts([]string{string(c.Name)})
 	}
@@ -242,8 +246,9 @@ func customerParty(c api.CustomerRef) party {
 
 func sideParty(s api.Party) party {
 	return party{name: filter.Clean(string(s.Name())), body: filter.JoinTexts(filter.PartyTexts(s)),
-		ids:   filter.JoinTexts(filter.PartyIDs(s)),
-		shown: func() string { return filter.JoinTexts(filter.MaskedPartyTexts(s)) }}.keyed()
+		ids:      filter.JoinTexts(filter.PartyIDs(s)),
+		shown:    func() string { return filter.JoinTexts(filter.MaskedPartyTexts(s)) },
+		identity: sideIdentity(s), told: told{Side: s}}.keyed()
 }
 
 // values are the columns of index_op, in the order of opColumns.

@@ -67,7 +67,9 @@ func (x *Store) gone(ctx context.Context, opid string) (index.Record, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Op, err = decodeOp(body)
+	if r.Op, err = decodeOp(body); err == nil {
+		err = x.name(ctx, &r.Op)
+	}
 	r.Seen, r.Changed, r.Gone = sight(seen), micros(changed), micros(at)
 	return r, err
 }

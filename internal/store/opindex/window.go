@@ -64,6 +64,13 @@ func (x *Store) records(ctx context.Context, ns []int64,
 	if err != nil {
 		return nil, err
 	}
+	ops := make([]*api.Operation, len(out))
+	for i := range out {
+		ops[i] = &out[i].Op
+	}
+	if err := x.name(ctx, ops...); err != nil {
+		return nil, err
+	}
 	if !slices.Contains(found, false) {
 		return out, nil
 	}

@@ -144,6 +144,7 @@ type operationsJSON struct {
 	Indexed    int64           `json:"indexed"`     // operations in the index
 	KnownTotal *int64          `json:"known_total"` // operations by the service's last answer; null: not reported
 	Total      *json.Number    `json:"total"`       // matching operations; null: not known
+	NotKnown   int64           `json:"not_known"`   // operations that the filter cannot judge: a value was never read
 	Items      []api.Operation `json:"items"`
 }
 
@@ -182,15 +183,13 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 		return operationsJSON{}, err
 	}
 	sayUnusable(r, p.Unusable)
-	for _, u := range index.UnreportedOn(p.Items, f, p.At) {
-		r.say("%s", u)
-	}
+	unknown := sayUnreported(r, index.UnreportedOn(p.Items, f, p.At))
 	fresh, err := a.Index.Freshness(ctx)
 	if err != nil {
 		return operationsJSON{}, err
 	}
 	out := newList("service", fresh)
-	out.AsOf, out.Items = moments(p.At), p.Items
+	out.AsOf, out.Items, out.NotKnown = moments(p.At), p.Items, unknown
 	n, err := strconv.ParseInt(string(p.Total), 10, 64)
 	if err == nil {
 		out.Total = number(n)
@@ -278,7 +277,8 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 		return operationsJSON{}, err
 	}
 	sayWhatIsMissing(r, a, w.Fresh)
-	if err := sayUnreported(r, ctx, a, f); err != nil {
+	unknown, err := notKnown(r, ctx, a, f)
+	if err != nil {
 		return operationsJSON{}, err
 	}
 	if w.Total == 0 && !f.Empty() {
@@ -287,7 +287,7 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 		}
 	}
 	out := newList("index", w.Fresh)
-	out.Total, out.Items = number(w.Total), operationsOf(w.Window.Rows)
+	out.Total, out.Items, out.NotKnown = number(w.Total), operationsOf(w.Window.Rows), unknown
 	return out, sayNoted(r, ctx, a, f, out.Items)
 }
 
@@ -334,13 +334,17 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 	return nil
 }
 
-// sayUnreported says how many rows the filter cannot judge.
-func sayUnreported(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) error {
-	unreported, err := a.Index.Unreported(ctx, f, a.Now())
-	for _, u := range unreported {
+// notKnown counts the rows of the index that the filter cannot judge, and says so.
+func notKnown(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) (int64, error) {
+	u, err := a.Index.Unreported(ctx, f, a.Now())
+	return sayUnreported(r, u), err
+}
+
+func sayUnreported(r *root, u index.Unreported) int64 {
+	if u.Rows > 0 {
 		r.say("%s", u)
 	}
-	return err
+	return u.Rows
 }
 
 // sayWhatIsMissing says what an answer from the index lacks.
@@ -394,7 +398,8 @@ func operationExportCommand(r *root) *cobra.Command {
 			}
 			r.say("%s%s, %s.", format.Plural(done.Rows, "operation", "operations"), written, app.AsOf(done.Fresh))
 			sayWhatIsMissing(r, a, done.Fresh)
-			return sayUnreported(r, ctx, a, f)
+			_, err = notKnown(r, ctx, a, f)
+			return err
 		})}))
 	cmd.Flags().BoolVar(&noMark, "no-bom", false, "CSV without the byte order mark")
 	r.printed[cmd] = []printed{{jsonl: reflect.TypeFor[api.Operation]()}}

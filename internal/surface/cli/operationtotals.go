@@ -18,6 +18,7 @@ type totalsJSON struct {
 	AsOf       *time.Time         `json:"as_of"`      // null: not known
 	Complete   bool               `json:"complete"`   // no row is known to be missing
 	Operations int64              `json:"operations"` // matching operations
+	NotKnown   int64              `json:"not_known"`  // operations that the filter cannot judge: a value was never read
 	By         []index.By         `json:"by"`
 	Items      []index.TotalsLine `json:"items"` // one for each group and currency
 }
@@ -67,11 +68,12 @@ func operationTotalsCommand(r *root) *cobra.Command {
 			return err
 		}
 		sayWhatIsMissing(r, a, fresh)
-		if err := sayUnreported(r, ctx, a, f); err != nil {
+		unknown, err := notKnown(r, ctx, a, f)
+		if err != nil {
 			return err
 		}
-		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, By: groupings,
-			Items: all.Lines(groupings)}
+		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, NotKnown: unknown,
+			By: groupings, Items: all.Lines(groupings)}
 		if r.output == "table" {
 			defer r.say("%s, %s", format.Plural(int(all.Count), "operation", "operations"), app.AsOf(fresh))
 		}

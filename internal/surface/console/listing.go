@@ -46,7 +46,7 @@ func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]
 	return l.x.Values(ctx, field, typed, limit)
 }
 
-func (l listing) Unreported(ctx context.Context, f filter.OperationExpr) ([]index.Unreported, error) {
+func (l listing) Unreported(ctx context.Context, f filter.OperationExpr) (index.Unreported, error) {
 	return l.x.Unreported(ctx, f, l.now())
 }
 

@@ -23,8 +23,9 @@ import (
 func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 	a := world(t, "", false)
 	var ops []api.Operation
-	for _, raw := range []string{`{"opid":"op-1","isVisible":false,"isParent":true,"documents":[{"guid":"g","isLock":true}]}`, `{"opid":"op-2"}`,
-		`{"opid":"op-3","documents":null}`} {
+	for _, raw := range []string{`{"opid":"op-1","isVisible":false,"isParent":true,"documents":[{"guid":"g","isLock":true}],` +
+		`"customer":{"name":"Foo"},"source":{"account":{"name":"Foo"}},"destination":{"account":{"name":"Foo"}}}`, `{"opid":"op-2","customer":{"cuid":"D2"}}`,
+		`{"opid":"op-3","documents":null,"customer":{"cuid":"D3"}}`} {
 		var op api.Operation
 		if err := json.Unmarshal([]byte(raw), &op); err != nil {
 			t.Fatal(err)
@@ -36,7 +37,9 @@ func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 	}
 	for filter, name := range map[string]string{"documents>0": "documents", "documents<5": "documents", "has:doc": "documents",
 		"is:locked": "documents", "has:visible": "visible", "has:hidden": "visible", "has:parent": "parent",
-		"-has:hidden": "visible", "-documents:0": "documents", "-doc:invoice": "documents", "-has:parent": "parent"} {
+		"-has:hidden": "visible", "-documents:0": "documents", "-doc:invoice": "documents", "-has:parent": "parent",
+		"customer:acme": "customer", "-customer:acme": "customer", "to:acme": "destination", "party=acme": "source or destination",
+		"acme": "customer", "-acme": "customer"} {
 		want := "2 operations in the index have no value for " + name + ", so it is not known whether they match."
 		for _, command := range []string{"operation list --cached --filter " + filter,
 			"operation totals --cached --by status --filter " + filter,

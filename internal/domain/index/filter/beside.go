@@ -44,7 +44,7 @@ func NotedTexts(e OperationExpr) (out []string) {
 
 func notedTexts(l *Leaf) (out []string) {
 	for _, v := range l.Values {
-		if l.Field == FieldNote || l.Kind == Free && utf8.RuneCountInString(v.Text) >= shortestNote {
+		if l.Field == FieldNote || l.Kind == Free && !v.Missing && utf8.RuneCountInString(v.Text) >= shortestNote {
 			out = append(out, v.Text)
 		}
 	}

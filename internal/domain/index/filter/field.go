@@ -53,9 +53,9 @@ type Field[T any] struct {
 	Count func(T) int64
 	// Flag reports whether a Flag field's value holds.
 	Flag func(T, string) bool
-	// Needs returns the field that a record must have so that a value of a Code, Text or Flag can be compared; "" for
-	// none. Nil: none for any. An ordered field needs itself.
-	Needs func(value string) (field string)
+	// Needs returns the fields that a record must have so that a value of a Code, Text, Free or Flag is surely not in it.
+	// Nil: none for any. An ordered field needs itself.
+	Needs func(value string) (fields []string)
 	// Lacks reports whether the record has no value for a field that Needs returned.
 	Lacks func(r T, field string) bool
 }

@@ -49,35 +49,41 @@ func operationFields() []Field[api.Operation] {
 			Flag:   func(o op, v string) bool { return o.Phase().Word() == v }},
 		Field[op]{Name: FieldToCurrency, Kind: Code, Help: "the currency that is received", Example: "tocurrency:USD",
 			Strings: func(o op) []string { return present(string(o.DestinationAmount.Sum.CurrencyCode)) },
-			Needs:   func(string) string { return FieldToCurrency },
+			Needs:   needsAll(FieldToCurrency),
 			Lacks:   func(o op, _ string) bool { return o.DestinationAmount.Sum.CurrencyCode == "" }},
 		Field[op]{Name: FieldParty, Kind: Text, Help: "either side", Example: `party:"oak & iron"`,
 			Strings: func(o op) []string { return append(PartyTexts(o.Source), PartyTexts(o.Destination)...) },
 			Masked:  func(o op) []string { return append(MaskedPartyTexts(o.Source), MaskedPartyTexts(o.Destination)...) },
-			IDs:     func(o op) []string { return append(PartyIDs(o.Source), PartyIDs(o.Destination)...) }},
+			IDs:     func(o op) []string { return append(PartyIDs(o.Source), PartyIDs(o.Destination)...) },
+			Needs:   needsAll(field.OpSource, field.OpDestination), Lacks: lacks},
 		Field[op]{Name: FieldDoc, Aliases: []string{"document"}, Kind: Text,
 			Help: "a document's file name, type, description or identifier", Example: "doc:invoice",
 			Strings: func(o op) []string { return DocTexts(o.Documents) },
 			Masked:  func(o op) []string { return open(DocTexts(o.Documents)...) },
-			Needs:   func(string) string { return field.OpDocuments }, Lacks: lacks},
+			Needs:   needsAll(field.OpDocuments), Lacks: lacks},
 		Field[op]{Name: FieldHas, Aliases: []string{"is"}, Kind: Flag, Help: "a yes/no property",
 			Example: "has:locked", Values: Flags, Flag: HasFlag,
-			Needs: func(flag string) string { return flagNeeds[flag] }, Lacks: lacks},
+			Needs: func(flag string) []string { return present(flagNeeds[flag]) }, Lacks: lacks},
 		Field[op]{Name: FieldNote, Kind: Text, Help: "a colleague's note on the operation or its customer",
 			Example: `note:"call back"`, Strings: func(op) []string { return nil }},
 		Field[op]{Kind: Free, Help: "contained in any text, or equal to any identifier; without quotes also an amount, a " +
 			"day, a status, " +
 			"a type, a currency, the beginning of the id", Example: `1,682.00 eur "free text"`,
 			Strings: freeTexts, Masked: freeMasked,
-			IDs: func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) }})
+			IDs:   func(o op) []string { return append(present(string(o.Customer.CUID)), freeIDs(o)...) },
+			Needs: needsAll(field.OpCustomer, field.OpSource, field.OpDestination), Lacks: unnamed})
 }
+
+// needsAll is a Needs that is the same for each value.
+func needsAll(names ...string) func(string) []string { return func(string) []string { return names } }
 
 func operationsCatalogued() []Field[api.Operation] {
 	out := Catalogued(field.Operations)
 	for i := range out {
 		f := &out[i]
-		if f.Kind == Code { // the service gives each operation one; a text that an operation lacks is empty
-			f.Needs, f.Lacks = func(string) string { return f.Name }, lacks
+		switch { // the service gives each operation one; another text that an operation lacks is empty
+		case f.Kind == Code, f.Name == field.OpCustomer, f.Name == field.OpSource, f.Name == field.OpDestination:
+			f.Needs, f.Lacks = needsAll(f.Name), lacks
 		}
 		if f.Name == field.OpCustomer { // a name, partly masked, or the exact identifier
 			f.Aliases = append([]string{"cuid"}, f.Aliases...)
@@ -184,7 +190,21 @@ func lacks(o api.Operation, name string) bool {
 		return LacksLock(o)
 	}
 	f := field.Operations.Get(name)
-	return !f.IsReported(o) || f.Kind == field.Code && f.Text(o) == ""
+	return !f.IsReported(o) || f.Text != nil && f.Text(o) == ""
+}
+
+// unnamed reports whether the operation has an identifier in that field whose name nobody has told. Words without a
+// field search what a row has: only then it may have more.
+func unnamed(o api.Operation, name string) bool {
+	switch name {
+	case field.OpCustomer:
+		return o.Customer.Name == "" && o.Customer.CUID != ""
+	case field.OpSource:
+		return o.Source.Name() == "" && len(PartyIDs(o.Source)) > 0
+	case field.OpDestination:
+		return o.Destination.Name() == "" && len(PartyIDs(o.Destination)) > 0
+	}
+	return false
 }
 
 func present(all ...string) []string {

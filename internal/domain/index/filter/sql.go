@@ -116,6 +116,8 @@ func (l *Leaf) column(e Engine, column string, v Value, now time.Time) Cond {
 	}
 	want := Fold(v.Text)
 	switch {
+	case v.Missing: // another column decides
+		return False
 	case l.Kind == Ident:
 		return ident(column, v)
 	case l.Kind == Code || l.Op == Eq:

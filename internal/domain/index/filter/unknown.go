@@ -54,7 +54,7 @@ func (t *Table[T]) settleAll(parts []Node, negated bool) []Node {
 func (t *Table[T]) needs(l *Leaf) (names []string) {
 	f := &t.fields[l.index]
 	switch {
-	case l.shown:
+	case l.shown && f.Kind != Free:
 		return nil
 	case f.Kind.ordered():
 		return []string{f.Name}
@@ -62,8 +62,10 @@ func (t *Table[T]) needs(l *Leaf) (names []string) {
 		return nil
 	}
 	for _, v := range l.Values {
-		if name := f.Needs(v.Text); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
+		for _, name := range f.Needs(v.Text) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
@@ -92,8 +94,8 @@ func (e Expr[T]) needing(n Node) (out []*Leaf) {
 	return out
 }
 
-// Unknown matches the records that lack the field of that name (one of Needs), if e is unknown for them.
-func (e Expr[T]) Unknown(name string) Expr[T] {
+// Unknown matches the records that lack one of the fields of these names (of Needs), if e is unknown for them.
+func (e Expr[T]) Unknown(names ...string) Expr[T] {
 	var all, rest And // what every record has the values for, and the other parts
 	for _, p := range e.Parts() {
 		if len(e.needing(p)) == 0 {
@@ -102,34 +104,40 @@ func (e Expr[T]) Unknown(name string) Expr[T] {
 			rest = append(rest, p)
 		}
 	}
-	lacks := e.lacks(rest, name)
-	if lacks == nil {
-		return e.exactly(Or{})
+	var lacks Or
+	for _, name := range names {
+		lacks = append(lacks, e.lacks(rest, name)...)
 	}
-	all = append(all, lacks)
+	all = append(all, flat(lacks))
 	if l, ok := single(rest); !ok || !l.Kind.ordered() { // one bound alone: neither true nor false without the value
 		all = append(all, Not{e.table.settle(rest, false)}, Not{e.table.settle(rest, true)})
 	}
 	return e.exactly(all)
 }
 
-// lacks is the condition that a record lacks the field of that name, for the leaves of n; nil if none needs it.
-func (e Expr[T]) lacks(n Node, name string) Node {
-	at := -1
+// lacks lists the conditions that a record lacks the field of that name, for the leaves of n that need it.
+func (e Expr[T]) lacks(n Node, name string) (out []Node) {
+	var done []int
 	for _, l := range e.needing(n) {
-		if slices.Contains(e.table.needs(l), name) {
-			at = l.index
+		at := l.index
+		if own, ok := e.table.byName[strings.ToLower(name)]; ok && l.Kind != Free {
+			if f := e.table.fields[own]; f.Kind.ordered() || f.Lacks != nil { // it has an index
+				at = own
+			}
 		}
+		if !slices.Contains(e.table.needs(l), name) || slices.Contains(done, at) {
+			continue
+		}
+		done = append(done, at)
+		f := e.table.fields[at]
+		lacks := &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, Values: []Value{{Text: name, Missing: true}}, index: at,
+			settled: true}
+		if f.Kind == Free { // what the words lack of that field
+			lacks.Field = name
+		}
+		out = append(out, lacks)
 	}
-	if at < 0 {
-		return nil
-	}
-	if own, ok := e.table.byName[strings.ToLower(name)]; ok && e.table.fields[own].Kind.ordered() { // it has an index
-		at = own
-	}
-	f := e.table.fields[at]
-	return &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, Values: []Value{{Text: name, Missing: true}}, index: at,
-		settled: true}
+	return out
 }
 
 // single returns the leaf of parts that are one leaf, negated or not.

@@ -13,7 +13,8 @@ import (
 )
 
 // Word is words without a field, as somebody sees them in a list: an amount, a day, a status, an identifier or its
-// beginning, a part of a text. It holds if Means does, and it is never unknown: what a row lacks, it does not show.
+// beginning, a part of a text. It holds if Means does. It is unknown only for a row with an identifier whose name
+// nobody has told: what else a row lacks, it does not show.
 type Word struct {
 	Text  string
 	Means Node

@@ -75,14 +75,15 @@ func TestATextCutAfterABracket(t *testing.T) {
 	}
 }
 
-// TestAWordIsNeverUnknown: a row that lacks a value does not show it.
-func TestAWordIsNeverUnknown(t *testing.T) {
+// TestAWordIsUnknownForANameOnly: a row that lacks a value does not show it; one with an identifier has a name.
+func TestAWordIsUnknownForANameOnly(t *testing.T) {
 	e, err := Parse("NOT 1682")
 	if err != nil || !e.Match(api.Operation{OPID: "x", Status: "NEW"}, now) {
 		t.Fatalf("NOT 1682 does not match an operation without an amount: %v", err)
 	}
 	e, err = Parse("NOT 1682 NOT 2026-01-01 NOT pending")
-	if err != nil || !e.Match(api.Operation{OPID: "x"}, now) || len(e.Needs()) > 0 {
+	if err != nil || !e.Match(api.Operation{OPID: "x"}, now) ||
+		e.Match(api.Operation{OPID: "x", Customer: api.CustomerRef{CUID: "C"}}, now) {
 		t.Errorf("needs %v, %v", e.Needs(), err)
 	}
 }
