@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
@@ -43,21 +44,10 @@ func (m Mirror) noteExport(ctx context.Context, s index.Sheet) (index.Freshness,
 	if err != nil {
 		return fresh, err
 	}
-	e := api.Event{Name: "export", Object: "operations", Detail: s.String() + ", " + AsOf(fresh)}
+	e := api.Event{Name: "export", Object: "operations",
+		Detail: s.String() + ", of " + fresh.Says(m.app.Now(), time.UTC)}
 	if err := m.app.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
 		return fresh, api.NotRecorded("export", "nothing was exported", err)
 	}
 	return fresh, nil
-}
-
-// AsOf words the age of an answer from the index.
-func AsOf(f index.Freshness) string {
-	s := "age not known"
-	if !f.AsOf.IsZero() {
-		s = "as of " + f.AsOf.UTC().Format("2006-01-02 15:04:05 UTC")
-	}
-	if !f.Complete {
-		s += ", index not complete"
-	}
-	return s
 }

@@ -42,6 +42,7 @@ func (a *App) openIndex(ctx context.Context) error {
 		return &api.Error{Kind: api.Unavailable, Public: "The index cannot be opened: " + err.Error(), Err: err}
 	}
 	a.Index, a.ledger = index.New(rows, mode, a.Now), a.inboxIn(st)
+	a.Index.MaxAge = a.Config.Index.MaxAge.D()
 	a.keepMark()
 	return nil
 }
@@ -233,7 +234,7 @@ func (m Mirror) Start(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// Progress describes the background sync in one line; ok is false while it is idle.
+// Progress says what holds the background sync up, or how long the first pass still takes; ok is false for neither.
 func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
 	if !m.app.Config.Index.Enabled {
 		return "", false
@@ -246,18 +247,18 @@ func (m Mirror) Progress(ctx context.Context) (line string, ok bool) {
 	switch {
 	case p.Trouble != "":
 		return "Sync paused: " + p.Trouble, true
-	case p.Note != "":
-		return p.Note, true
-	case f.Complete, f.Rows == 0 && p.Pass.Started.IsZero() && p.Last.Started.IsZero():
+	case f.Complete || p.Note != "":
 		return "", false
 	}
-	line = "still reading"
-	if now, err := m.app.Index.StoreTime(ctx, m.app.Now()); err == nil {
-		if left, ok := p.ETA(now); ok {
-			line += fmt.Sprintf(", about %d min left", max(1, left.Round(time.Minute)/time.Minute))
-		}
+	now, err := m.app.Index.StoreTime(ctx, m.app.Now())
+	if err != nil {
+		return "", false
 	}
-	return line, true
+	left, ok := p.ETA(now)
+	if !ok {
+		return "", false
+	}
+	return fmt.Sprintf("about %d min left", max(1, left.Round(time.Minute)/time.Minute)), true
 }
 
 // missing adds to the service's "no such operation" what the index knows of it.

@@ -13,6 +13,7 @@ type IndexStatus struct {
 	Enabled    bool      `json:"enabled"`
 	AsOf       time.Time `json:"as_of,omitzero"` // of an answer from all rows; missing: not known
 	Complete   bool      `json:"complete"`
+	Says       string    `json:"says"` // how much is here and how old it is, a sentence; times are UTC
 	Indexed    int64     `json:"indexed"`
 	KnownTotal *int64    `json:"known_total"`      // null: not reported
 	Gone       int64     `json:"gone"`             // known, but deleted at the service
@@ -25,7 +26,7 @@ type IndexStatus struct {
 	Pass       PassState `json:"pass"`
 	Owed       int       `json:"owed"`    // single reads that are due
 	Trouble    string    `json:"trouble"` // why the sync is paused
-	Note       string    `json:"note"`    // what keeps the index from being complete
+	Note       string    `json:"note"`    // what keeps the index from being complete; "": it is
 }
 
 // PassState is the state of the rolling pass over all pages.
@@ -56,7 +57,13 @@ func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 	s := IndexStatus{Enabled: m.app.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows,
 		Gone:   f.Gone,
 		Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest, News: m.app.Index.Here(ctx, p.News.At), Order: string(p.Order),
-		PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble, Note: p.Hint(f.Rows)}
+		PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble,
+		Says: f.Says(m.app.Now(), time.UTC)}
+	if !f.Complete {
+		s.Note = f.Why.Open
+	} else if p.Order == index.OrderNone {
+		s.Note = "The service's list has no order, so new operations are found only by reading all pages."
+	}
 	if f.Total >= 0 {
 		s.KnownTotal = &f.Total
 	}

@@ -303,7 +303,8 @@ func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.
 	if err != nil || fresh.AsOf.IsZero() {
 		return err
 	}
-	i := verdict.Index{AsOf: f.Now.Add(fresh.AsOf.Sub(a.Now())), Whole: fresh.Complete, Error: fresh.Progress.Trouble}
+	i := verdict.Index{AsOf: f.Now.Add(fresh.AsOf.Sub(a.Now())), Whole: fresh.Complete, Error: fresh.Progress.Trouble,
+		Says: fresh.Says(a.Now(), time.UTC)}
 	if i.Error != "" { // without a failure, a large list may take hours
 		i.Due = indexDue
 	}

@@ -77,7 +77,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 	filter.Field[api.Document]{Name: "has", Aliases: []string{"is"}, Kind: filter.Flag,
 		Help: "a property", Example: "has:locked",
 		Values: []string{"locked"}, Flag: func(d api.Document, _ string) bool { return d.Lock.Is() },
-		Needs: func(string) string { return filter.FieldLock },
+		Needs: func(string) []string { return []string{filter.FieldLock} },
 		Lacks: func(d api.Document, _ string) bool { return d.Lock == api.LockUnknown }},
 	filter.Field[api.Document]{Kind: filter.Free, Help: "contained in any of these fields", Example: `"free text"`,
 		Strings: func(d api.Document) []string {

@@ -21,6 +21,9 @@ func (s *Screen) Content() ui.Content {
 // summaries say what is shown, and how fresh that is.
 func (s heading) summaries() []string {
 	line := s.summary()
+	if s.known() {
+		line = s.whole()
+	}
 	if some := s.readSoFar(); some != "" {
 		line += ", attention: " + some
 	}

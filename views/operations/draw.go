@@ -43,20 +43,9 @@ func (s *Screen) Drawn() ui.Drawn {
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	line := s.heading().counted() + s.ArrivedAbove()
-	if wide := s.heading().tooWide(w); wide != "" {
-		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
-			line = ""
-		} else {
-			line += "  "
-		}
-		line += th.Warn.Render(wide)
-	}
-	if name := s.saves().viewName(); name != "" {
-		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
-	}
-	if s.Loaded {
-		line += s.order().Line(th, s.heading().mixed())
+	line := s.headLine(s.heading().counted(), w)
+	if draw.Width(line) > w && s.heading().known() { // how old that is, the line above says, too
+		line = s.headLine(th.Strong.Render(s.heading().summary()), w)
 	}
 	var below []string // the filter, if it has no room in the line
 	if f := s.Filter.Shown; !f.Empty() {
@@ -80,6 +69,27 @@ func (s *Screen) HeadLines() []string {
 		lines = append(lines, th.Dim.Render(draw.Cut(s.heading().noteLine(), w)))
 	}
 	return lines
+}
+
+// headLine is the first of these lines, which begins with counted, without the filter.
+func (s *Screen) headLine(counted string, w int) string {
+	th := s.env.Theme
+	line := counted + s.ArrivedAbove()
+	if wide := s.heading().tooWide(w); wide != "" {
+		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
+			line = ""
+		} else {
+			line += "  "
+		}
+		line += th.Warn.Render(wide)
+	}
+	if name := s.saves().viewName(); name != "" {
+		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
+	}
+	if s.Loaded {
+		line += s.order().Line(th, s.heading().mixed())
+	}
+	return line
 }
 
 // longFilter is how much of a filter the lines above the table show at least, in two lines of a narrow window.
@@ -120,12 +130,19 @@ func (s heading) mixed() bool {
 func (s heading) counted() string {
 	th, some := s.env.Theme, s.readSoFar()
 	switch {
+	case some == "" && s.known():
+		return th.Strong.Render(s.whole())
 	case some == "":
 		return th.Strong.Render(s.summary())
 	case s.Filter.Shown.Empty():
 		return th.Warn.Render(some)
 	}
 	return th.Strong.Render(s.summary()) + th.Warn.Render("  "+some)
+}
+
+// known reports whether the list is all that the index holds, which is all of the service's.
+func (s heading) known() bool {
+	return s.Loaded && s.fresh.Complete && s.Filter.Shown.Empty() && s.Err == nil && int(s.fresh.Rows) == s.rows.total
 }
 
 // summary says how many operations there are.

@@ -66,8 +66,8 @@ func (s jobs) askFile(of sheet, name string) ui.Action {
 	}
 	intro := []string{"Writes " + of.whence + ", " + s.hides() + ", to a new file" + s.folder() + ". The file name must " +
 		"end in .csv or .jsonl; no existing file is overwritten."}
-	if warn := s.heading().onlyRead(); warn != "" && of.marked == 0 {
-		intro = append(intro, s.env.Theme.Signs.Warn+" "+warn)
+	if warn := s.heading().readSoFar(); warn != "" && of.marked == 0 {
+		intro = append(intro, s.env.Theme.Signs.Warn+" Not complete, "+warn+".")
 	}
 	return ui.Ask{Title: "Export " + of.what, Verb: "Export", Intro: intro,
 		Fields: []widget.Field{{Label: "File", Value: name, Check: checkExport}},
@@ -100,7 +100,7 @@ func checkExport(v string) error {
 func (s jobs) export(of sheet, path string) tea.Cmd {
 	write := s.cfg.Export
 	of.Format, _ = index.FormatOf(path)
-	masked := s.env.Masked()
+	masked, now, zone := s.env.Masked(), s.env.Now(), s.env.Zone()
 	return s.work("exporting", func(ctx context.Context, report func(string)) ended {
 		if masked { // the file holds what the screen shows
 			ctx = mask.Again(ctx)
@@ -118,7 +118,8 @@ func (s jobs) export(of sheet, path string) tea.Cmd {
 			return ended{notice: failed("The export", err)}
 		}
 		said := "Exported " + format.Plural(done.Rows, of.one, of.all) + " to " + untrusted.Text(done.Path).Line(300) +
-			" (" + format.Size(done.Size) + "), " + done.AsOf + "."
+			" (" + format.Size(done.Size) + "), of the index: " +
+			done.Fresh.Says(now, zone) + "."
 		if done.Lacks.Rows > 0 {
 			said += " " + done.Lacks.String()
 		}

@@ -189,6 +189,7 @@ func (f *fake) Freshness(context.Context) (index.Freshness, error) {
 	f.calls++
 	fresh := f.fresh
 	fresh.Complete = fresh.Complete || !f.filling
+	fresh.WholeAt, fresh.MaxAge = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), 1000*time.Hour
 	if fresh.Rows == 0 {
 		fresh.Rows = int64(f.len(filter.OperationExpr{}))
 	}
@@ -217,7 +218,7 @@ func (f *fake) write(_ context.Context, s index.Sheet, path string,
 	progress func(done, total int)) (Exported, error) {
 	f.calls++
 	n, err := f.export(s, path, progress)
-	return Exported{Rows: n, Path: "/home/ana/" + path, Size: 1234, AsOf: "as of 2026-03-02 10:00:00 UTC"}, err
+	return Exported{Rows: n, Path: "/home/ana/" + path, Size: 1234, Fresh: index.Freshness{Sights: index.Sights{Rows: 4}, Total: -1}}, err
 }
 
 var views = []View{{Name: "pending", Filter: "status:PENDING", Sort: "-amount"}, {Name: "broken", Filter: "amount>=x"},

@@ -48,12 +48,12 @@ type Index interface {
 // Export writes a sheet to a new file and reports its progress. If the file exists, the error wraps os.ErrExist.
 type Export func(ctx context.Context, s index.Sheet, path string, progress func(done, total int)) (Exported, error)
 
-// Exported describes a written file; AsOf is a text about the age of its content.
+// Exported describes a written file; Fresh is the state of the index that it was written from.
 type Exported struct {
-	Rows int
-	Path string
-	Size int64
-	AsOf string
+	Rows  int
+	Path  string
+	Size  int64
+	Fresh index.Freshness
 	// Lacks are the rows that the filter could not judge.
 	Lacks index.Unreported
 }

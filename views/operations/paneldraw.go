@@ -130,7 +130,7 @@ func (s totalsPanel) summedLine(w int) string {
 	if s.lacking() {
 		style = th.Warn
 		for i, l := range lines {
-			lines[i] = th.Signs.Warn + " " + s.heading().onlyRead() + " " + l
+			lines[i] = th.Signs.Warn + " " + s.heading().readSoFar() + ". " + l
 		}
 	} else if s.Filter.Shown.Empty() && more == "" {
 		lines = append([]string{lines[0] + " (" + s.env.Keys.List.Filter.Help().Key + " narrows)"}, lines...)

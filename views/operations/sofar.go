@@ -1,44 +1,35 @@
 package operations
 
-import (
-	"opdeck/internal/format"
-)
+import "strings"
 
 // unread reports whether nothing at all was read into the index yet.
 func (s heading) unread() bool {
 	return s.Loaded && !s.fresh.Complete && s.rows.total == 0 && s.fresh.Rows == 0
 }
 
-// readSoFar says how much of the list the index holds; "" if it holds all of it. Sums and exports then lack the rest.
+// partly reports whether the index has rows, but not all of the list. Sums and exports then lack the rest.
+func (s heading) partly() bool { return s.Loaded && !s.fresh.Complete && s.fresh.Rows > 0 }
+
+// whole says how much of the list the index holds, and how old that is.
+func (s heading) whole() string { return s.fresh.Says(s.env.Now(), s.env.Zone()) }
+
+// readSoFar says how much of the list the index holds; "" if it holds all of it.
 func (s heading) readSoFar() string {
-	f := s.fresh
-	if !s.Loaded || f.Complete || f.Rows == 0 {
+	if !s.partly() {
 		return ""
 	}
-	out := format.Plural(int(f.Rows), "operation", "operations")
-	if f.Rows < f.Total {
-		out = format.Count(int(f.Rows)) + " of " + format.Plural(int(f.Total), "operation", "operations")
-	}
-	out += " read so far"
+	out := s.whole()
 	if p := s.progress(); p != "" {
-		out += "; " + p
+		out += "; " + strings.TrimSuffix(p, ".")
 	}
 	return out
 }
 
-// progress is the line about the background sync; "" for none.
+// progress is what holds the background sync up, or how long it still takes; "" for neither.
 func (s heading) progress() string {
 	if s.cfg.Progress == nil {
 		return ""
 	}
 	p, _ := s.cfg.Progress()
 	return p
-}
-
-// onlyRead warns that a result covers only what was read so far; "" if the index holds everything.
-func (s heading) onlyRead() string {
-	if n := s.readSoFar(); n != "" {
-		return "Not complete: " + n + "."
-	}
-	return ""
 }

@@ -9,17 +9,17 @@ import (
 
 // TestAnIndexThatIsNotCompleteSaysSo: on the list, with its totals and in the form of an export, and only there.
 func TestAnIndexThatIsNotCompleteSaysSo(t *testing.T) {
-	const some, all = "4 of 40 operations read so far; still reading", "4 operations read so far; still reading"
+	const some, all = "read so far: 4 of about 40; about 5 min left", "read so far: 4 operations; about 5 min left"
 	for _, c := range map[string]struct {
 		total int64
 		says  string
 	}{"of a known number": {40, some}, "of an unknown number": {-1, all}} {
 		f := &fake{n: 4, filling: true, fresh: index.Freshness{Total: c.total}}
-		d := openWith(t, f, Config{Progress: func() (string, bool) { return "still reading", true }}, admin)
+		d := openWith(t, f, Config{Progress: func() (string, bool) { return "about 5 min left", true }}, admin)
 		d.Send(uitest.Size(120, 40))
 		d.Has(c.says)
-		d.keys("e").Has("Not complete: " + c.says)
-		d.keys("esc", "T").Has("Not complete: "+c.says, "Sums of the amount paid")
+		d.keys("e").Has("Not complete, " + c.says)
+		d.keys("esc", "T").Has(c.says + ". Sums of the amount paid")
 		d.keys("esc", "/").Send(uitest.Type("status:PENDING"), uitest.Key("enter"))
 		d.Has("2 operations match", c.says)
 	}
@@ -27,6 +27,7 @@ func TestAnIndexThatIsNotCompleteSaysSo(t *testing.T) {
 	d.Has("The index is empty: nothing was read yet.", "reads the newest operations (one billing call)")
 	lacks(t, d, "0 operations")
 	d = openWith(t, &fake{n: 4}, Config{})
+	d.Has("4 operations, newest now")
 	lacks(t, d, "so far")
 	d.keys("e")
 	lacks(t, d, "Not complete")

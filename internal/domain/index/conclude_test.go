@@ -11,12 +11,13 @@ var seen = time.Date(2026, 3, 4, 11, 2, 14, 0, time.UTC)
 
 // known is a complete index, as its store keeps it.
 func known() (Progress, Sights) {
-	return Progress{Total: 200, Order: NewestFirst, Last: Done{Started: seen, Finished: seen.Add(time.Minute), Pages: 2,
-		Held: 200, Total: 200}, News: News{At: seen.Add(time.Minute)}}, Sights{Rows: 200, Newest: seen.Add(time.Minute)}
+	return Progress{Total: 200, Had: 200, Order: NewestFirst, PageSize: 100, NewsSize: 100, Last: Done{Started: seen,
+		Finished: seen.Add(time.Minute), Pages: 2, Held: 200, Total: 200, Whole: true}, News: News{At: seen.Add(time.Minute),
+		By: NewestFirst, Mark: 1, Total: 200}}, Sights{Rows: 200, Newest: seen.Add(time.Minute)}
 }
 
-// TestCompleteRestsOnThePass: each thing that is missing, and each flaw of what was read, makes the index not complete,
-// and the conclusion says which.
+// TestCompleteRestsOnThePass: a pass that ended makes the index complete, and what arrives later does not change that;
+// what shows a gap does, and the conclusion says which.
 func TestCompleteRestsOnThePass(t *testing.T) {
 	now := seen.Add(time.Hour)
 	for name, c := range map[string]struct {
@@ -24,19 +25,19 @@ func TestCompleteRestsOnThePass(t *testing.T) {
 		now    time.Time
 		open   string
 	}{
-		"all read":                 {},
-		"no pass":                  {func(p *Progress, _ *Sights) { p.Last = Done{} }, now, string(evidence.NothingShown)},
-		"fewer rows":               {func(_ *Progress, s *Sights) { s.Rows = 199 }, now, "199 of 200 operations were read"},
-		"more rows without an end": {func(_ *Progress, s *Sights) { s.Rows = 201 }, now, string(evidence.CoversLess)},
-		"announced": {func(_ *Progress, s *Sights) { s.Unseen = 1 }, now,
-			"1 operation was announced but not read yet"},
-		"a note":             {func(p *Progress, _ *Sights) { p.Note = pagesRepeat }, now, pagesRepeat},
-		"news under way":     {func(p *Progress, _ *Sights) { p.News.Began = seen }, now, "new operations are being read"},
-		"no order, one pass": {func(p *Progress, _ *Sights) { p.Order = OrderNone }, now, string(evidence.CoversLess)},
-		"no order, two":      {func(p *Progress, _ *Sights) { p.Order, p.Last.Same = OrderNone, 1 }, now, ""},
-		"no total, one pass": {func(p *Progress, _ *Sights) { p.Total, p.Last.End = -1, true }, now,
-			string(evidence.CoversLess)},
-		"no total, two, an end":                  {func(p *Progress, _ *Sights) { p.Total, p.Last.End, p.Last.Same = -1, true, 1 }, now, ""},
+		"all read":                   {},
+		"arrived by webhooks":        {change: func(_ *Progress, s *Sights) { s.Rows, s.Unseen = 203, 3 }},
+		"a page of the pass counted": {change: func(p *Progress, _ *Sights) { p.Total, p.Had = 201, 200 }},
+		"no pass":                    {func(p *Progress, _ *Sights) { p.Last = Done{} }, now, "no pass over all pages has ended"},
+		"fewer than the news counted": {func(p *Progress, _ *Sights) { p.News.Total = 201 }, now,
+			"the service counts 201 operations"},
+		"a note": {func(p *Progress, _ *Sights) { p.Note = pagesRepeat }, now, pagesRepeat},
+		"news that do not reach what is known": {func(p *Progress, _ *Sights) { p.News.Began = seen }, now,
+			"the newest page does not reach a known operation, so the pages behind it are read"},
+		"no order, one pass": {func(p *Progress, _ *Sights) { p.Order, p.Last.Whole = OrderNone, false }, now,
+			"a second pass is needed, since the service's list has no order"},
+		"no total, one pass": {func(p *Progress, _ *Sights) { p.Total, p.Last.Whole = -1, false }, now,
+			"a second pass is needed, since the service reports no total"},
 		"the clock was set back behind the pass": {nil, seen.Add(-time.Hour), string(evidence.BeforeStep)},
 		"the clock was set back behind a later look": {func(p *Progress, _ *Sights) { p.News.At = now.Add(time.Hour) }, now,
 			string(evidence.BeforeStep)},
@@ -66,6 +67,38 @@ func TestCompleteRestsOnThePass(t *testing.T) {
 	why.Rests[0].Route = readRoute()
 	if f := why.Flaw(need); f != evidence.OtherRoute {
 		t.Errorf("a single read shows a list: %q", f)
+	}
+}
+
+// TestOneSentenceSaysHowMuchIsHere: for people, wherever an answer from the index is.
+func TestOneSentenceSaysHowMuchIsHere(t *testing.T) {
+	whole := Freshness{Sights: Sights{Rows: 519}, Total: 519, Complete: true, WholeAt: seen, AsOf: seen.Add(-9 * time.Hour),
+		MaxAge: time.Minute}
+	some := Freshness{Sights: Sights{Rows: 519}, Total: 1200}
+	for want, c := range map[string]struct {
+		change func(*Freshness)
+		of     Freshness
+		after  time.Duration
+	}{
+		"519 operations, newest now, all read 02:02":                                 {nil, whole, time.Minute},
+		"519 operations, complete as of 11:02, all read 02:02":                       {nil, whole, 2 * time.Minute},
+		"519 operations, complete as of 2026-03-04 11:02, all read 2026-03-04 02:02": {nil, whole, 24 * time.Hour},
+		"519 operations, complete as of 11:02":                                       {func(f *Freshness) { f.AsOf = seen }, whole, time.Hour},
+		"520 operations, newest now, all read 02:02":                                 {func(f *Freshness) { f.Rows = 520 }, whole, 0},
+		"519 operations, newest now":                                                 {func(f *Freshness) { f.AsOf = time.Time{} }, whole, 0},
+		"read so far: 519 of about 1,200":                                            {nil, some, 0},
+		"read so far: 519 operations":                                                {func(f *Freshness) { f.Total = -1 }, some, 0},
+		"nothing was read yet":                                                       {func(f *Freshness) { f.Rows = 0 }, some, 0},
+		"read so far: 519 of about 1,200; the newest page does not reach a known operation, so the pages behind it are read": {
+			func(f *Freshness) { f.Progress, _ = known(); f.Progress.News.Began = seen }, some, 0},
+	} {
+		f := c.of
+		if c.change != nil {
+			c.change(&f)
+		}
+		if got := f.Says(seen.Add(c.after), nil); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

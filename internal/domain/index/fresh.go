@@ -13,13 +13,16 @@ type Freshness struct {
 	// AsOf is the age of an answer from the whole index, such as a total: the oldest read of a row, and no newer than
 	// the last complete read of new operations. Zero: not known.
 	AsOf time.Time
-	// Complete: every page of the list was read, and no row is known to be missing. Why has the evidence.
+	// Complete: a pass over the list showed all of it, and nothing shows a gap since. Why has the evidence, WholeAt the
+	// time of which that is true: operations that arrived later may be missing.
 	Complete bool
+	WholeAt  time.Time
 	Why      evidence.Conclusion
 	Total    int64 // operations by the service's last answer; -1: not known
 	Owed     int   // operations whose single read is due, at most 1,000
 	Version  int64 // of the index: answers of two versions may contradict
 	Progress Progress
+	MaxAge   time.Duration // how old WholeAt may be to be called now
 }
 
 // Answer is rows with their total number and their age, all from one state of the index.
@@ -36,7 +39,8 @@ func (x *Index) Consistent(ctx context.Context, fn func(*Index) error) error {
 		return err
 	}
 	return x.store.Snapshot(ctx, func(s Store) error {
-		return fn(&Index{store: s, mode: x.mode, Beside: x.Beside, clock: clock{store: s, now: x.now, ahead: &by}})
+		return fn(&Index{store: s, mode: x.mode, Beside: x.Beside, MaxAge: x.MaxAge,
+			clock: clock{store: s, now: x.now, ahead: &by}})
 	})
 }
 
@@ -68,11 +72,15 @@ func (x *Index) freshness(ctx context.Context) (f Freshness, err error) {
 		return f, err
 	}
 	by, err := x.shift(ctx)
+	f.Progress.Last.Whole = f.Progress.Last.Whole || f.Progress.proves(f.Rows) // an earlier build did not note it
 	p := f.Progress
-	f.Owed, f.Total = len(owed), p.Total
+	f.Owed, f.Total, f.MaxAge = len(owed), p.Total, x.MaxAge
 	why, need := p.whole(f.Sights, now)
 	f.Why, f.Complete = why.Held(need, "not complete")
 	evidence.Note(ctx, f.Why)
+	if f.Complete {
+		f.WholeAt = x.local(p.wholeAt(), by)
+	}
 	if at := f.asOf(p, now); !at.IsZero() {
 		f.AsOf = x.local(at, by)
 	}

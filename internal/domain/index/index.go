@@ -29,6 +29,8 @@ type Index struct {
 	Beside Beside
 	// RefusedLocks reads the documents that the service refused to remove; nil: none is kept.
 	RefusedLocks func(ctx context.Context) api.RefusedLocks
+	// MaxAge is how old the newest read may be to be called now ([index] max_age). It is set like Beside.
+	MaxAge time.Duration
 }
 
 // New returns an index over a store.

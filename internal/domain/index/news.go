@@ -10,7 +10,7 @@ import (
 // of the previous one; rows that were merged otherwise meanwhile, by webhooks or other readers, do not count. A list
 // sorted newest first is read from the first page on, one sorted oldest first from the last page back, so that
 // removed rows never hide a new one.
-func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
+func (s *Syncer) readNews(ctx context.Context, p *Progress, held int64) error {
 	n := &p.News
 	if n.Began.IsZero() || n.By != p.Order {
 		s.beginNews(p)
@@ -25,7 +25,7 @@ func (s *Syncer) readNews(ctx context.Context, p *Progress) error {
 	}
 	rows := len(page.Items)
 	was := n.Total
-	p.Total, n.Total = page.Total, page.Total
+	p.Total, n.Total, p.Had = page.Total, page.Total, held
 	missing := rows == 0 && n.Page > 0 && page.Total > int64(n.Page)*int64(n.Size)
 	if fit := p.fit(page, n.Page, n.Size); (fit != n.Size || missing) && p.Resized < mostResized { // they changed
 		*p = p.resized()

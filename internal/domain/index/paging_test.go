@@ -97,7 +97,7 @@ func TestCompleteNeedsProof(t *testing.T) {
 		{"page ignored, all on it, no total", 40, ignored(1000, api.After{}), silent, false, "same page"},
 		{"page ignored, it says that this is all", 40, ignored(1000, api.After{More: api.NoMore}), silent, true, ""},
 		{"more follows and nothing says how", 203, ignored(50, more), silent, false, "hasMore"},
-		{"a bound instead of a total", 203, numbered(50), tenThousand, false, "total of 10000"},
+		{"a bound instead of a total", 203, numbered(50), tenThousand, false, "total of 10,000"},
 		{"empty", 0, numbered(50), silent, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCompleteNeedsProof(t *testing.T) {
 				if f.Complete != c.complete {
 					t.Errorf("complete is %t with %d of %d rows: %v, %+v", f.Complete, f.Rows, c.rows, err, f.Progress)
 				}
-				said := f.Progress.Hint(f.Rows)
+				said := f.Why.Open
 				if err != nil {
 					said += api.AsError(err).Public
 				}

@@ -13,7 +13,7 @@ var zero time.Time
 
 // readPass reads the next page of the rolling pass, until one is not full: an equal number of rows and total proves
 // nothing.
-func (s *Syncer) readPass(ctx context.Context, p *Progress) error {
+func (s *Syncer) readPass(ctx context.Context, p *Progress, held int64) error {
 	n, size := p.Pass.Page, s.size(*p)
 	page, err := s.from.ListPage(ctx, PageRef{n, p.Pass.Next}, size)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Syncer) readPass(ctx context.Context, p *Progress) error {
 		}
 		return err
 	}
-	s.large = 0
+	s.large, p.Had = 0, held
 	p.take(s, page, n, size)
 	return s.commit(ctx, *p, Batch{Entries: entries(page)})
 }
@@ -114,7 +114,7 @@ func (p *Progress) take(s *Syncer, page Listed, n, size int) {
 	p.Chained = p.Chained || n == 0 && page.chains() && page.Total < 0
 	first, probed, fit := p.PageSize == 0, p.probing(s), p.fit(page, n, size)
 	if p.Pass.Started.IsZero() {
-		p.Pass = Pass{Started: page.Sent, Total: -1}
+		p.Pass = Pass{Started: page.Sent, Total: -1, First: page.Total}
 	}
 	t := &p.Pass
 	was := t.Total
@@ -281,8 +281,11 @@ func (s *Syncer) verifyNext(ctx context.Context, p *Progress, held int64) error 
 	if err != nil {
 		return err
 	}
+	gone := len(b.Gone)
 	p.Pass.Asked++
-	p.Pass.Gone += len(b.Gone)
+	p.Pass.Gone += gone
+	p.Had -= int64(gone)
+	p.News.Total -= int64(gone) // the service no longer counts it
 	return s.commit(ctx, *p, b)
 }
 
@@ -319,21 +322,26 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 const pagesRepeat = "The service returns the same page for every page number, so the rest of its list cannot be " +
 	"read. opdeck doctor --deep tries other names for the page and prints the settings."
 
-// endPass ends the pass; whole: it left nothing unread. Otherwise the next pass starts at once.
-func (p *Progress) endPass(held int64, now time.Time, whole bool) {
+// endPass ends the pass; done: it left nothing unread. Otherwise the next pass starts at once.
+func (p *Progress) endPass(held int64, now time.Time, done bool) {
 	t, same := p.Pass, 0
 	p.Pass, p.Note, p.Resized = Pass{At: t.At}, "", 0
 	switch {
 	case t.Stuck != "":
 		p.Note, p.Stuck = t.Stuck, t.Started
 		return
-	case !whole:
+	case !done:
 		if t.Started.After(p.Hurry) {
 			p.Hurry = t.Started
 		}
 		return
 	}
-	if p.Last.Held == held && p.Last.Total == p.Total && t.Gone == 0 {
+	whole := p.Last.Whole && held >= t.First // what has arrived since it began is news
+	if p.Total >= 0 {
+		held = p.Total + p.beyond(held)
+	}
+	if !p.Last.Started.IsZero() && p.Last.Held-p.Last.Total == held-p.Total &&
+		(p.Total >= 0) == (p.Last.Total >= 0) && t.Gone == 0 {
 		same = p.Last.Same + 1
 	}
 	even := 0
@@ -341,7 +349,7 @@ func (p *Progress) endPass(held int64, now time.Time, whole bool) {
 		even = p.Last.Even + 1
 	}
 	p.Last = Done{Started: t.Started, Finished: now, Pages: t.Pages, Held: held, Total: p.Total, Same: same, Even: even,
-		End: t.End}
+		End: t.End, Whole: whole}
 	switch {
 	case p.Order.Sorted() && (p.Order != p.News.By || p.News.Mark == 0):
 		p.News = News{By: p.Order, At: t.Started, Mark: t.Top}

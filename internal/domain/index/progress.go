@@ -14,6 +14,7 @@ type Progress struct {
 
 	// What the answers showed of the list.
 	Total    int64  `json:"total"`             // operations by the service's last answer; -1: not reported
+	Had      int64  `json:"had,omitempty"`     // rows in the list when that answer was asked for: it counts them, too
 	Order    Order  `json:"order,omitempty"`   // reassessed with every page
 	Offset   int    `json:"offset,omitempty"`  // 1 if page 1 equals page 0: the service counts from 1
 	PageSize int    `json:"page_size"`         // rows of a page of the rolling pass; 0: not known yet
@@ -48,6 +49,7 @@ type Pass struct {
 	Read      int64     `json:"read"`             // rows
 	At        time.Time `json:"at,omitzero"`      // when its last request was sent
 	Total     int64     `json:"total"`            // by its last page
+	First     int64     `json:"first,omitempty"`  // the total by its first page
 	Ids       string    `json:"ids,omitempty"`    // digest of the identifiers on its last page
 	Repeats   int       `json:"repeats,omitempty"`
 	Stuck     string    `json:"stuck,omitempty"`     // why it cannot continue, a sentence
@@ -73,6 +75,9 @@ type Done struct {
 	Same     int       `json:"same"`  // earlier passes in a row with the same two numbers
 	Even     int       `json:"even"`  // passes in a row, including it, with Held equal to Total
 	End      bool      `json:"end"`   // the service showed the end of the list
+	// Whole: what it showed was all of the list, as far as the news and the numbers can prove it. Operations that
+	// arrive later do not change that.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // News is how far the list's growing end has been read.
@@ -140,29 +145,32 @@ func (p Progress) pages(held int64) int {
 }
 
 // differs reports whether the index holds another number of rows than the service reports, and another pass may
-// change that.
+// change that: it has fewer, or had more when the service counted. Later arrivals make no difference.
 func (p Progress) differs(held int64) bool {
-	return p.off(held) && !(p.Last.Same > 0 && p.Last.Held == held && p.Last.Total == p.Total)
+	return p.off(held) && !(p.Last.Same > 0 && p.beyond(held) == p.Last.Held-p.Last.Total)
 }
 
-func (p Progress) off(held int64) bool { return p.Total >= 0 && p.Total != held }
+func (p Progress) off(held int64) bool { return p.Total >= 0 && p.beyond(held) != 0 }
 
-// Hint says in a sentence what keeps the index from being complete; "" for nothing.
-func (p Progress) Hint(held int64) string {
+// beyond is how many rows more than the service counted are held, or fewer. Rows that arrived since it counted are
+// not among them.
+func (p Progress) beyond(held int64) int64 {
 	switch {
-	case p.Note != "":
-		return p.Note
-	case p.off(held) && !p.differs(held):
-		return fmt.Sprintf("The service reports a total of %d, but its pages show %d operations.", p.Total, held)
-	case p.off(held) && p.proven():
-		return fmt.Sprintf("The service has %d operations, the index has %d. The next pass reads the rest.", p.Total, held)
-	case p.Order == OrderNone && p.proven():
-		return "The service's list has no order, so new operations are found only by reading all pages."
+	case p.Had > p.Total:
+		return p.Had - p.Total
+	case held < p.Total:
+		return held - p.Total
 	}
-	return ""
+	return 0
 }
 
-// proven reports whether the last pass showed the whole list.
+// proves reports whether the last pass showed the whole list, by the numbers of now.
+func (p Progress) proves(held int64) bool {
+	counted := p.Total >= 0 && p.beyond(held) == 0
+	return p.proven() && (counted || p.Last.End && held > p.Total)
+}
+
+// proven reports whether a pass can show the whole list, or enough of them agree.
 func (p Progress) proven() bool { return !p.Last.Started.IsZero() && (p.once() || p.twice()) }
 
 // once reports whether one pass can show the whole list. If the service reports no total, or its list is unsorted,

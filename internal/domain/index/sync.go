@@ -173,9 +173,9 @@ func (s *Syncer) step(ctx context.Context) (did job, wait time.Duration, err err
 		s.owed++
 		return what, 0, s.readOwed(ctx, now)
 	case news:
-		err = s.readNews(ctx, &p)
+		err = s.readNews(ctx, &p, held)
 	case page:
-		err = s.readPass(ctx, &p)
+		err = s.readPass(ctx, &p, held)
 	case verify:
 		err = s.verifyNext(ctx, &p, held)
 	case derive:
@@ -293,7 +293,24 @@ func (s *Syncer) commit(ctx context.Context, p Progress, b Batch) error {
 	if err == nil && !m.Swapped {
 		s.leased = time.Time{}
 	}
-	return err
+	if err != nil || p.Last.Whole || p.Last.Started.IsZero() {
+		return err
+	}
+	return s.concludeWhole(ctx)
+}
+
+// concludeWhole notes that the last pass showed the whole list, once the numbers right after an answer prove it.
+func (s *Syncer) concludeWhole(ctx context.Context) error {
+	p, err := LoadProgress(ctx, s.index.store)
+	if err != nil {
+		return err
+	}
+	seen, err := s.index.store.Sights(ctx)
+	if err != nil || !p.proves(seen.Rows) {
+		return err
+	}
+	p.Last.Whole = true
+	return p.save(ctx, s.index.store)
 }
 
 // entries converts the rows of a page.

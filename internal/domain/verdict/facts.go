@@ -141,7 +141,8 @@ type Key struct {
 type Index struct {
 	Rows  int64
 	AsOf  time.Time // the oldest sight
-	Whole bool      // a full pass has ended
+	Whole bool      // it holds all of the list
+	Says  string    // how much it holds and how old that is
 	Due   time.Duration
 	Error string // the last failure of the sync, "" for none
 }

@@ -1,10 +1,5 @@
 package verdict
 
-import (
-	"fmt"
-	"time"
-)
-
 // show sets which parts a fact that still holds shows to be good, and what each state rests on.
 func (v *Verdict) show(f Facts) {
 	v.shows = map[Part]string{}
@@ -142,11 +137,8 @@ func showFeed(f Facts) (bool, string) {
 
 func showIndex(f Facts) (bool, string) {
 	i, known := f.Index.at(f.Now)
-	switch {
-	case !known:
+	if !known {
 		return false, ""
-	case !i.Whole:
-		return false, "the first full pass has not ended"
 	}
-	return true, fmt.Sprintf("the oldest row was read %s ago", span(f.Now.Sub(i.AsOf).Truncate(time.Second)))
+	return i.Whole, i.Says
 }

@@ -44,12 +44,7 @@ func indexCard(o present.Options, s app.IndexStatus) *table {
 	if !s.Enabled {
 		t.fact("index", "switched off ([index] enabled)")
 	}
-	total := "total not known"
-	if s.KnownTotal != nil {
-		total = "of " + format.Count(int(*s.KnownTotal)) + " at the service"
-	}
-	t.fact("operations", format.Count(int(s.Indexed))+" "+total)
-	t.fact("complete", s.Complete)
+	t.fact("index", s.Says)
 	t.fact("as of", aged(s.AsOf))
 	t.fact("oldest row seen", aged(s.Oldest))
 	t.fact("newest row seen", aged(s.Newest))

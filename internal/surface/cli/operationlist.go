@@ -122,15 +122,11 @@ func operationListCommand(r *root) *cobra.Command {
 			return err
 		}
 		if r.output == "table" {
-			as := "age not known"
-			if l.AsOf != nil {
-				as = "as of " + format.Time(*l.AsOf, r.zone)
-			}
 			of := "total not known"
 			if l.Total != nil {
 				of = "of " + l.Total.String()
 			}
-			defer r.say("%s %s, from the %s, %s", format.Plural(len(l.Items), "operation", "operations"), of, l.Source, as)
+			defer r.say("%s %s, from the %s: %s", format.Plural(len(l.Items), "operation", "operations"), of, l.Source, l.says)
 		}
 		return out.print(l, l.Items, operationTable(r.options(ctx, a), l.Items))
 	})
@@ -146,6 +142,8 @@ type operationsJSON struct {
 	Total      *json.Number    `json:"total"`       // matching operations; null: not known
 	NotKnown   int64           `json:"not_known"`   // operations that the filter cannot judge: a value was never read
 	Items      []api.Operation `json:"items"`
+
+	says string // how much the source holds, and how old that is
 }
 
 // newList is an answer without rows.
@@ -190,6 +188,7 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 	}
 	out := newList("service", fresh)
 	out.AsOf, out.Items, out.NotKnown = moments(p.At), p.Items, unknown
+	out.says = "as of " + format.Time(p.At, r.zone)
 	n, err := strconv.ParseInt(string(p.Total), 10, 64)
 	if err == nil {
 		out.Total = number(n)
@@ -288,6 +287,7 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 	}
 	out := newList("index", w.Fresh)
 	out.Total, out.Items, out.NotKnown = number(w.Total), operationsOf(w.Window.Rows), unknown
+	out.says = w.Fresh.Says(a.Now(), r.zone)
 	return out, sayNoted(r, ctx, a, f, out.Items)
 }
 
@@ -352,14 +352,11 @@ func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 	switch {
 	case !a.Config.Index.Enabled:
 		r.say("The index is switched off ([index] enabled): it has only what commands have read.")
-	case f.Complete:
-	case f.Total < 0:
-		r.say("The index has %d operations and is not complete; opdeck index sync --wait reads the rest.", f.Rows)
-	case f.Rows < f.Total:
-		r.say("The index has %d of %d operations so far; the console and opdeck serve fill it, or opdeck index sync "+
-			"--wait.", f.Rows, f.Total)
-	default:
-		r.say("The index is not complete; opdeck index status says why.")
+	case !f.Complete:
+		if r.output != "table" { // a table ends with that
+			r.say("The index is not complete, %s.", f.Says(a.Now(), r.zone))
+		}
+		r.say("The console and opdeck serve read the rest, or opdeck index sync --wait.")
 	}
 }
 
@@ -396,7 +393,8 @@ func operationExportCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.say("%s%s, %s.", format.Plural(done.Rows, "operation", "operations"), written, app.AsOf(done.Fresh))
+			r.say("%s%s, of the index: %s.", format.Plural(done.Rows, "operation", "operations"), written,
+				done.Fresh.Says(a.Now(), r.zone))
 			sayWhatIsMissing(r, a, done.Fresh)
 			_, err = notKnown(r, ctx, a, f)
 			return err

@@ -75,7 +75,8 @@ func operationTotalsCommand(r *root) *cobra.Command {
 		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, NotKnown: unknown,
 			By: groupings, Items: all.Lines(groupings)}
 		if r.output == "table" {
-			defer r.say("%s, %s", format.Plural(int(all.Count), "operation", "operations"), app.AsOf(fresh))
+			defer r.say("%s, of the index: %s", format.Plural(int(all.Count), "operation", "operations"),
+				fresh.Says(a.Now(), r.zone))
 		}
 		return out.print(l, l.Items, totalsTable(l))
 	})

@@ -60,7 +60,7 @@ func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string,
 		return operations.Exported{}, err
 	}
 	e, err := h.app.Mirror().Export(ctx, s, path, progress)
-	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, AsOf: app.AsOf(e.Fresh),
+	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, Fresh: e.Fresh,
 		Lacks: e.Lacks}, err
 }
 

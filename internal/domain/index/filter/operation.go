@@ -135,7 +135,7 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 			}
 			return []string{f.LockWord(r)}
 		}
-		out.Needs, out.Lacks = func(string) string { return f.Name }, func(r T, _ string) bool { return !known(r) }
+		out.Needs, out.Lacks = needsAll(f.Name), func(r T, _ string) bool { return !known(r) }
 	case field.Party:
 		out.Kind, out.Strings = Text, func(r T) []string { return PartyTexts(f.Party(r)) }
 		out.Masked = func(r T) []string { return MaskedPartyTexts(f.Party(r)) }
