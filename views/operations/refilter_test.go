@@ -16,7 +16,7 @@ func TestADroppedFilterBringsNothingNew(t *testing.T) {
 	if d.list.Table.SelectedID() != under || d.list.Table.Cursor() != 10 {
 		t.Fatalf("the cursor is on row %d, %s", d.list.Table.Cursor(), d.list.Table.SelectedID())
 	}
-	if n := d.list.Table.ArrivedAbove(); n != 0 || strings.Contains(d.View(), " new") {
+	if n := d.list.Table.ArrivedAbove(); n != 0 || strings.Contains(strings.ReplaceAll(d.View(), "newest", ""), " new") {
 		t.Errorf("%d rows are said to be new\n%s", n, d.View())
 	}
 }
