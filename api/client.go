@@ -93,6 +93,8 @@ type Call struct {
 	Moved      int64         // bytes of a large body so far, sent by a write or received by a read
 	Size       int64         // of that body in bytes; 0: not known
 	RequestID  string
+	Object     string      // a digest of the ids in its path; "": none
+	Useful     bool        // of an ended call: its answer could be used
 	Fault      reach.Fault // of an ended call: what came instead of a useful answer; Class None: nothing
 }
 

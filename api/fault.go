@@ -33,6 +33,7 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 		return nil
 	}
 	e := Classify(r.Op, a.Status, a.Body)
+	e.ofAddress(r)
 	e.RequestID = a.RequestID
 	e.asksToWait(session.RetryAfter(a.Header))
 	e.leads(session.Elsewhere(a.Header, secret.Value{}))
@@ -40,6 +41,18 @@ func (c *Client) fault(ctx context.Context, r Request, a Answer, err error) erro
 		e.Err = err
 	}
 	return e
+}
+
+// ofAddress is the error of a 404 to a call without an id: there is no id to check, the address itself is not there.
+func (e *Error) ofAddress(r Request) {
+	if e.Status != http.StatusNotFound || e.Rule != "" || strings.Contains(r.Route, "{") {
+		return
+	}
+	e.Kind, e.Remedy = Unavailable, Remedy{Kind: CheckBaseURL}
+	e.Public, e.own = "The service has nothing at this address (404).", ""
+	if e.Said != "" {
+		e.Quote(string(e.Said))
+	}
 }
 
 // refusal is the error of a call whose route refuses a session that other routes accept: with a 401, or with words

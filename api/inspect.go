@@ -59,7 +59,7 @@ const maxNames = 12
 // Inspect makes a read and describes the answer before it is decoded.
 func (c *Client) Inspect(ctx context.Context, r Request) (Answer, Inspection) {
 	began := c.opt.Now()
-	a, err := c.Read(ctx, r)
+	a, err := c.Read(ctx, r, nil)
 	p := Inspection{Call: r.Method + " " + r.Route, Status: a.Status, Took: c.opt.Now().Sub(began), Err: err}
 	if a.Header != nil {
 		kind, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")

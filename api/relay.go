@@ -87,6 +87,7 @@ func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
 		a = last.Answer
 	}
 	e := c.relayFault(ctx, req, a, err)
+	call.Useful, call.Fault = c.use(req, a, e)
 	announce(ctx, req.Op, a.Header)
 	if e != nil {
 		c.report(call, a, e)

@@ -49,6 +49,7 @@ type Request struct {
 	Shown    func(context.Context, Request, Answer) // for Stream: gets a complete answer; may be nil
 
 	write  bool                    // its answer is awaited even if the caller leaves
+	take   func(Answer) error      // reads the answer of a read, or says whether that of a write proves it; may be nil
 	leaves func() error            // for a write: called once, right before it is sent; an error stops it
 	sent   func(done, total int64) // gets the progress of Body; may be nil
 }
@@ -109,10 +110,14 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	if kept != nil {
 		e = kept
 	}
-	a.fault = c.reached(r, a)
-	call.Fault = a.fault
-	if known, is := e.(*Error); is && kept == nil {
-		known.Fault = a.fault
+	if a.fault = c.reached(r, a); e == nil && r.take != nil && !r.write {
+		e = r.take(a)
+	}
+	if call.Useful, a.fault = c.use(r, a, e); kept == nil {
+		call.Fault = a.fault
+		if known, is := e.(*Error); is {
+			known.Fault = a.fault
+		}
 	}
 	c.report(call, a, e)
 	announce(ctx, r.Op, a.Header)
@@ -270,8 +275,10 @@ func cause(err error) error {
 	return err
 }
 
-// Read makes a call that only reads. It retries a failed read once; nothing else in this client repeats anything.
-func (c *Client) Read(ctx context.Context, r Request) (Answer, error) {
+// Read makes a call that only reads; read takes its answer, which is of use only if it returns no error (nil: any
+// object or array is of use). It retries a failed read once; nothing else in this client repeats anything.
+func (c *Client) Read(ctx context.Context, r Request, read func(Answer) error) (Answer, error) {
+	r.take = read
 	a, err := c.exchange(ctx, r)
 	if c.Again(ctx, err) {
 		a, err = c.exchange(ctx, r)
@@ -286,7 +293,8 @@ func (c *Client) Again(ctx context.Context, err error) bool {
 
 func again(err error) bool {
 	e := AsError(err)
-	return e != nil && e.Kind == Unavailable && !knowsMore(err) && !errors.Is(err, errTooLarge) &&
+	refused := e != nil && e.Status >= 400 && e.Status < 500
+	return e != nil && e.Kind == Unavailable && !refused && !knowsMore(err) && !errors.Is(err, errTooLarge) &&
 		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
@@ -298,7 +306,8 @@ func orNothing(kind string) string {
 }
 
 func (c *Client) call(r Request, id string, began time.Time) Call {
-	return Call{ID: id, Op: r.Op, Class: r.Class, Method: r.Method, Route: r.Route, Write: r.write, At: began}
+	return Call{ID: id, Op: r.Op, Class: r.Class, Method: r.Method, Route: r.Route, Object: objectOf(r), Write: r.write,
+		At: began}
 }
 
 func (c *Client) notify(call Call, phase CallPhase) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"opdeck/api/evidence"
@@ -36,6 +37,12 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	}
 	w.Request.write, w.Request.OwnToken = true, w.Rule.OwnToken
 	w.Request.leaves = func() error { return Leaves(ctx, w.Probe) }
+	w.Request.take = func(a Answer) error { // where no read can prove it, its 2xx is all that there is
+		if w.Look == nil || w.Rule.Proves(w.Probe, ObjectOf(a.Body), true) {
+			return nil
+		}
+		return errUnproven
+	}
 	a, err := c.exchange(ctx, w.Request)
 	out, err := decide(w.Rule, w.Probe, w.Request.Op, a, err)
 	out.Why = w.conclusion(a, out)
@@ -52,6 +59,8 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	}
 	return a, err
 }
+
+var errUnproven = errors.New("the answer does not prove the write")
 
 // conclusion is what a write's own answer proves.
 func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {

@@ -92,11 +92,12 @@ func (w *Wire) customerBy(ctx context.Context, form customerForm, cuid string) (
 	if form == customerByPost {
 		r.Method = http.MethodPost
 	}
-	a, err := w.client.Read(ctx, r)
-	if err != nil {
-		return api.Customer{}, err
-	}
-	return recordOf[api.Customer](r, a, api.CustomerRecord)
+	var out api.Customer
+	_, err = w.client.Read(ctx, r, func(a api.Answer) (err error) {
+		out, err = recordOf[api.Customer](r, a, api.CustomerRecord)
+		return err
+	})
+	return out, err
 }
 
 // customerFromList finds a customer in the list filtered by it. The service may ignore the filter, so one page is

@@ -304,9 +304,10 @@ func (w *Wire) readAgain(ctx context.Context, op, opid string) (api.Operation, e
 		return api.Operation{}, err
 	}
 	r.Op = op
-	a, err := w.client.Read(ctx, r)
-	if err != nil {
-		return api.Operation{}, err
-	}
-	return w.operation(ctx, r, a)
+	var o api.Operation
+	_, err = w.client.Read(ctx, r, func(a api.Answer) (err error) {
+		o, err = w.operation(ctx, r, a)
+		return err
+	})
+	return o, err
 }

@@ -58,7 +58,7 @@ func (w *Wire) isFirst(ctx context.Context, how api.Paging, n int, first api.Pag
 	}
 	r.Query, r.Follows = ListOperations.values(page(w.client.Service(), n, 0)), true
 	how.Ask(r.Query, "")
-	a, err := w.client.Read(ctx, r)
+	a, err := w.client.Read(ctx, r, nil)
 	if err != nil {
 		return false, false
 	}

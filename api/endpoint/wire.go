@@ -69,10 +69,10 @@ func (how reading[In, Out]) once(ctx context.Context, w *Wire, route *Route, in 
 	if req, err = how.request(w, route, in); err != nil {
 		return out, req, err
 	}
-	a, err := w.client.Read(ctx, req)
-	if err == nil {
+	_, err = w.client.Read(ctx, req, func(a api.Answer) (err error) {
 		out, err = how.read(ctx, w, req, a, in)
-	}
+		return err
+	})
 	return out, req, err
 }
 

@@ -227,7 +227,7 @@ func lookAt(route *Route, op, read, shows string, shown api.Shown, ids func(api.
 			return s, err
 		}
 		req.Op, req.Method = op, http.MethodGet
-		if s.Answer, err = w.client.Read(ctx, req); err != nil {
+		if s.Answer, err = w.client.Read(ctx, req, nil); err != nil {
 			return s, err
 		}
 		body := api.ObjectOf(s.Answer.Body)

@@ -35,6 +35,7 @@ const (
 	Garbage     Class = "garbage"      // neither JSON nor a web page
 	TooLong     Class = "too_long"     // longer than an answer to a login can be
 	Unreadable  Class = "unreadable"   // a good status, and an answer in which opdeck finds no tokens
+	Useless     Class = "useless"      // answered, and of no use to this call; Shape says with what
 	Throttled   Class = "throttled"    // 429
 	NoRoute     Class = "no_route"     // 404 or 405 where the login belongs
 	Locked      Class = "locked"       // the account is locked
@@ -56,6 +57,7 @@ type Fault struct {
 	Until  time.Time     `json:"until,omitzero"`   // TLSExpired: since when; TLSEarly: until when, by the certificate
 	Names  string        `json:"names,omitempty"`  // TLSName: the first names in the certificate, with commas
 	Target string        `json:"target,omitempty"` // Moved: where to; ProxyFault: the proxy's host
+	Shape  string        `json:"shape,omitempty"`  // Useless: "404 Not Found", "200 with {}"
 	Key    string        `json:"key,omitempty"`    // Unreadable: the key under [service] that mends it; "": none
 }
 
@@ -71,7 +73,7 @@ func (f Fault) Instead() bool {
 // Answered reports whether the service itself answered.
 func (f Fault) Answered() bool {
 	switch f.Class {
-	case Failed, Gone, Unreadable, Throttled, NoRoute, Locked, Disabled, TwoFactor, Password, Unclear, Refused:
+	case Failed, Gone, Useless, Unreadable, Throttled, NoRoute, Locked, Disabled, TwoFactor, Password, Unclear, Refused:
 		return true
 	}
 	return false
@@ -87,8 +89,8 @@ func (c Class) Connecting() bool {
 	return false
 }
 
-// OfStatus is the fault of an answer that is no useful one by its status alone; None for every other answer, which
-// shows that the service is there.
+// OfStatus is the fault of an answer whose status alone says that nothing behind this address works; None for every
+// other, which may still be of no use.
 func OfStatus(status int) Class {
 	switch {
 	case status == http.StatusProxyAuthRequired:
@@ -110,4 +112,14 @@ func OfStatus(status int) Class {
 // Outage reports whether a status says that nothing behind this address works, whatever the path.
 func (f Fault) Outage() bool {
 	return f.Class == Gateway || f.Class == Maintenance || f.Class == ProxyAsks
+}
+
+// OfObject reports whether a useless answer may be about the object of its call, such as an id that is not known.
+func (f Fault) OfObject() bool {
+	switch f.Status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
+		http.StatusUnprocessableEntity:
+		return f.Class == Useless
+	}
+	return false
 }

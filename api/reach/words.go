@@ -15,7 +15,7 @@ var words = map[Class]string{
 	PlainHTTP: "plain HTTP on the port for https", HTTPToTLS: "TLS on the port for plain http",
 	ProxyFault: "the proxy cannot be reached", ProxyAsks: "the proxy requires a login",
 	Gateway: "a gateway got no answer from the service", Maintenance: "maintenance or overload",
-	Failed: "the service failed", Gone: "this version of the interface is gone", Moved: "a redirection",
+	Failed: "the service failed", Gone: "this version of the interface is gone", Moved: "a redirection", Useless: "an answer of no use",
 	Page: "a web page instead of an answer", Garbage: "not JSON", TooLong: "longer than an answer to a login",
 	Unreadable: "no tokens that can be read", Throttled: "too many requests", NoRoute: "no such address",
 	Locked: "the account is locked", Disabled: "the account or its login is disabled",
@@ -39,7 +39,10 @@ func (f Fault) String() string {
 	if f.Names != "" {
 		out += " (" + f.Names + ")"
 	}
-	if f.Status != 0 {
+	switch {
+	case f.Shape != "":
+		out += ", " + f.Shape
+	case f.Status != 0:
 		out += fmt.Sprintf(", HTTP status %d", f.Status)
 	}
 	switch {

@@ -25,6 +25,7 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/act"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/answers"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
@@ -115,6 +116,8 @@ type App struct {
 	reseal  func(context.Context) error // gives up what another key has sealed
 	ledger  receiver.Ledger             // how far the inbox was merged into Index; kept where Index is
 	answers *journal.Answers
+	seen    *answers.Recorder           // what this process has seen of the service
+	another atomic.Pointer[anotherRead] // the last of readAnother; nil: none
 	// certificate is until when the service's certificate is valid; nil: not seen.
 	certificate atomic.Pointer[time.Time]
 	// storeFault is what was wrong with the store at the last read of the verdict; nil: nothing

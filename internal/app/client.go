@@ -37,7 +37,7 @@ func (c *Client) Call(ctx context.Context, r endpoint.Request) (any, error) {
 	case r.Route == endpoint.GetOperation.Route:
 		err = c.missing(ctx, r.In.(string), err)
 	}
-	if err != nil && route.Write == nil { // what became of a write is said first
+	if err != nil { // of a write, one of a read before it
 		err = c.explain(ctx, route, err)
 	}
 	whole := len(route.Masked.Only) > 0

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/reach"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
@@ -219,6 +220,9 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, reached, live, renew boo
 		return
 	}
 	page, err := endpoint.Do(ctx, a.service, endpoint.ListUsers, struct{}{})
+	if err != nil && api.AsError(err).Fault.Class == reach.Useless {
+		a.readAnother(ctx, endpoint.ListUsers.Template())
+	}
 	u, found := api.UserNamed(page.Items, a.Context.Login)
 	on, known := u.TwoFactor()
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -49,8 +50,14 @@ func (a factReader) explained(ctx context.Context, err error) error {
 // unanswered words the error of a read that got no useful answer as the verdict does.
 func (a factReader) unanswered(ctx context.Context, r *endpoint.Route, err error) error {
 	var known *api.Error
-	if !errors.As(err, &known) || known.Rule != "" || known.Fault.Class == reach.None ||
-		known.Fault.Class == reach.Throttled {
+	if !errors.As(err, &known) || known.Kind == api.UnknownOutcome {
+		return err
+	}
+	refused := known.Kind == api.NotFound && known.Status != 0 && r.Write == nil // in the words of the documents
+	switch class := known.Fault.Class; {
+	case class == reach.Useless, class == reach.None && refused:
+		return a.useless(ctx, r, known)
+	case class == reach.None, class == reach.Throttled, known.Rule != "":
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
@@ -62,11 +69,36 @@ func (a factReader) unanswered(ctx context.Context, r *endpoint.Route, err error
 	if len(found) == 0 {
 		return err
 	}
-	out := *known
-	out.Say(found[0].Sentence)
-	out.Remedy = nextStep(found[0])
-	if out.Kind == api.NotFound { // 410 for every address, not for a record
-		out.Kind = api.Unavailable
+	return told(known, found[0])
+}
+
+// useless is unanswered for an answer that was of no use: the verdict's words if no other answer is either, which
+// another read shows, unless the answer may be about its own object and others were of use a moment ago.
+func (a factReader) useless(ctx context.Context, r *endpoint.Route, known *api.Error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	f := a.all(ctx)
+	ofObject := strings.Contains(r.Path, "{") && known.Fault.OfObject()
+	unlikely := known.Fault.Class == reach.None || ofObject && f.Now.Sub(verdict.Measure(f).Answered) < anotherEvery
+	is := func(found verdict.Finding) bool { return found.Cause == verdict.Cause(reach.Useless) }
+	found := verdict.Conclude(f).In(verdict.PartService)
+	if !slices.ContainsFunc(found, is) && !unlikely {
+		a.readAnother(ctx, r.Template())
+		found = verdict.Conclude(a.all(ctx)).In(verdict.PartService)
+	}
+	if i := slices.IndexFunc(found, is); i >= 0 {
+		return told(known, found[i])
+	}
+	return known
+}
+
+// told is an error in the words of a finding: of every call, not of this one's record.
+func told(e *api.Error, found verdict.Finding) error {
+	out := *e
+	out.Say(found.Sentence)
+	out.Remedy = nextStep(found)
+	if out.Kind == api.NotFound || found.Cause == verdict.Cause(reach.Useless) {
+		out.Kind, out.Rule = api.Unavailable, ""
 	}
 	return &out
 }

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/reach"
 	"opdeck/api/session"
@@ -33,21 +35,57 @@ const (
 	blockHolds   = 30 * 24 * time.Hour // a refused login, which nobody repeats
 )
 
-// recordAnswers passes what real calls have shown to the other processes.
+// recordAnswers passes what real calls have shown to the other processes. If a background read of a list is of no use,
+// another one is made: one route alone shows nothing about the service.
 func recordAnswers(a *App) {
 	a.answers = journal.NewAnswers(a.Store.Core)
 	o := a.Session.Owner()
 	r := answers.NewRecorder(a.answers, a.Scope(), fmt.Sprintf("%s, process %d", o.Host, o.PID))
+	a.seen = r
+	ctx, cancel := context.WithCancel(context.Background())
+	var reads sync.WaitGroup
 	stop := a.OnCall(func(c api.Call) {
-		if c.Phase == api.CallEnded && c.Reached() {
-			var cert time.Time
-			if until := a.certificate.Load(); until != nil {
-				cert = *until
-			}
-			r.Seen(string(c.Class), c.Method+" "+c.Route, c.Fault, cert)
+		if c.Phase != api.CallEnded || !c.Reached() {
+			return
+		}
+		var cert time.Time
+		if until := a.certificate.Load(); until != nil {
+			cert = *until
+		}
+		r.Seen(answers.Answer{Class: string(c.Class), Route: c.Method + " " + c.Route, Object: c.Object, Fault: c.Fault,
+			Certificate: cert})
+		if was := a.another.Load(); c.Useful && was != nil && was.route == c.Route {
+			a.another.CompareAndSwap(was, nil) // the next failure is a new one
+		}
+		if c.Background && c.Object == "" && c.Fault.Class == reach.Useless && ctx.Err() == nil {
+			reads.Go(func() { a.readAnother(limit.Background(ctx), c.Route) })
 		}
 	})
-	a.closers = append(a.closers, func() error { stop(); return r.Close() })
+	a.closers = append(a.closers, func() error { stop(); cancel(); reads.Wait(); return r.Close() })
+}
+
+// anotherEvery is how often a process makes another read at most.
+const anotherEvery = time.Minute
+
+// anotherRead is when another read was made, because of which route.
+type anotherRead struct {
+	route string
+	at    time.Time
+}
+
+// readAnother makes a read of another route than the one whose answer was of no use (one general or billing call), so
+// that the verdict knows whether that one route fails or all do.
+func (a *App) readAnother(ctx context.Context, route string) {
+	now, last := a.Now(), a.another.Load()
+	if last != nil && now.Sub(last.at) < anotherEvery ||
+		!a.another.CompareAndSwap(last, &anotherRead{route, now}) {
+		return
+	}
+	if route == endpoint.ListUsers.Template() {
+		_, _ = endpoint.Do(ctx, a.service, endpoint.ListOperations, api.OperationQuery{Size: 1})
+		return
+	}
+	_, _ = endpoint.Do(ctx, a.service, endpoint.ListUsers, struct{}{})
 }
 
 // Verdict concludes from what the store and this process know. It makes no call to the service.
@@ -247,6 +285,9 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 
 func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
 	all, now, err := a.answers.All(ctx, a.Scope())
+	if err == nil { // what this process has just seen is not stored yet
+		all = answers.With(all, a.seen.Pending(), now)
+	}
 	by := f.Now.Sub(now) // the two reads of the store's clock
 	at := func(t time.Time) time.Time {
 		if t.IsZero() {
@@ -256,7 +297,7 @@ func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.S
 	}
 	for _, l := range all {
 		c := verdict.Call{Class: l.Class, Route: l.Route, Good: at(l.Good), Failed: at(l.Failed), Since: at(l.Since),
-			Over: at(l.Over), Fault: l.Fault}
+			Over: at(l.Over), Fault: l.Fault, Objects: len(l.Objects)}
 		newest := c.Good
 		if c.Failed.After(newest) {
 			newest = c.Failed

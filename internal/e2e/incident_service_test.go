@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"opdeck/internal/domain/verdict/verdicttest"
 )
 
 // status answers every request in one way.
@@ -82,7 +84,7 @@ const webPage = "<!doctype html><html><body>Log in to the network</body></html>"
 
 func serviceIncidents() map[string]incident {
 	html := func(code int) http.HandlerFunc { return status(code, webPage, "Content-Type", "text/html") }
-	return map[string]incident{
+	out := map[string]incident{
 		"10 captive page":      answering(html(200)).mended(logsIn),
 		"13 503 Retry-After":   answering(status(503, "", "Retry-After", "20")),
 		"14 502":               answering(html(502)),
@@ -159,6 +161,14 @@ func serviceIncidents() map[string]incident {
 		"live, then 504":     answering(status(504, "")).afterwards(),
 		"live, then garbage": answering(status(200, "garbage")).afterwards(),
 	}
+	for _, one := range verdicttest.Shapes {
+		kind := "application/json"
+		if strings.HasPrefix(one.Body, "<") {
+			kind = "text/html"
+		}
+		out["live, then "+one.Shape] = answering(status(one.Status, one.Body, "Content-Type", kind)).afterwards()
+	}
+	return out
 }
 
 // dated is an incident in which the service's clock differs from this host's.

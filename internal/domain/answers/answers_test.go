@@ -23,7 +23,7 @@ func TestWritesAreFew(t *testing.T) {
 		run := func(d time.Duration, class func(i int) reach.Class) int {
 			before := s.Writes()
 			for i := range int(d / (10 * time.Millisecond)) {
-				r.Seen("general", "GET /a", reach.Fault{Class: class(i)}, time.Time{})
+				r.Seen(answers.Answer{Class: "general", Route: "GET /a", Fault: reach.Fault{Class: class(i)}})
 				time.Sleep(10 * time.Millisecond)
 			}
 			return s.Writes() - before
@@ -42,7 +42,7 @@ func TestWritesAreFew(t *testing.T) {
 		if s.Writes() != idle {
 			t.Error("it writes without calls")
 		}
-		r.Seen("general", "GET /a", reach.Fault{Class: reach.NoPort}, time.Time{})
+		r.Seen(answers.Answer{Class: "general", Route: "GET /a", Fault: reach.Fault{Class: reach.NoPort}})
 		time.Sleep(answers.Soon + time.Millisecond)
 		all, _, _ := s.All(t.Context(), "x")
 		if len(all) != 1 || all[0].Fault.Class != reach.NoPort || all[0].Since.IsZero() {
@@ -57,15 +57,15 @@ func TestCloseWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(answerstest.Memory)
 		r := answers.NewRecorder(s, "x", "a")
-		r.Seen("general", "GET /a", reach.Fault{}, time.Time{})
-		r.Seen("billing", "GET /b", reach.Fault{Class: reach.Gateway}, time.Time{})
+		r.Seen(answers.Answer{Class: "general", Route: "GET /a"})
+		r.Seen(answers.Answer{Class: "billing", Route: "GET /b", Fault: reach.Fault{Class: reach.Gateway}})
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if all, _, _ := s.All(t.Context(), "x"); len(all) != 2 {
 			t.Errorf("%+v", all)
 		}
-		r.Seen("general", "GET /c", reach.Fault{}, time.Time{})
+		r.Seen(answers.Answer{Class: "general", Route: "GET /c"})
 		if all, _, _ := s.All(t.Context(), "x"); len(all) != 2 {
 			t.Error("it goes on")
 		}

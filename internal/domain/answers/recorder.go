@@ -1,11 +1,11 @@
 package answers
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
-
-	"opdeck/api/reach"
 )
 
 // How often a process writes: a changed outcome after at most Soon, an unchanged one once in Steady. So a process
@@ -23,12 +23,12 @@ type Recorder struct {
 	by    string
 
 	mu      sync.Mutex
-	pending map[[2]string]seen        // guarded by mu
-	wrote   map[[2]string]reach.Class // guarded by mu: as written last
-	timer   *time.Timer               // guarded by mu: of the next write; nil: none
-	due     time.Time                 // guarded by mu: when timer fires
-	last    time.Time                 // guarded by mu: of the last write
-	ended   bool                      // guarded by mu
+	pending map[[3]string]seen   // guarded by mu: by class, route and object
+	wrote   map[[2]string]string // guarded by mu: as written last, by class and route
+	timer   *time.Timer          // guarded by mu: of the next write; nil: none
+	due     time.Time            // guarded by mu: when timer fires
+	last    time.Time            // guarded by mu: of the last write
+	ended   bool                 // guarded by mu
 	writing sync.WaitGroup
 }
 
@@ -42,22 +42,32 @@ const writeTime = 2 * time.Second
 
 // NewRecorder returns the Recorder of one process, by, for a scope.
 func NewRecorder(store Store, scope, by string) *Recorder {
-	return &Recorder{store: store, scope: scope, by: by, pending: map[[2]string]seen{},
-		wrote: map[[2]string]reach.Class{}}
+	return &Recorder{store: store, scope: scope, by: by, pending: map[[3]string]seen{},
+		wrote: map[[2]string]string{}}
 }
 
-// Seen notes an outcome that came just now; certificate is until when the service's is valid, zero if not seen.
-func (r *Recorder) Seen(class, route string, fault reach.Fault, certificate time.Time) {
+// outcome is what decides whether an answer is news of its route.
+func (a Answer) outcome() string {
+	if a.good() {
+		return ""
+	}
+	return string(a.Fault.Class) + " " + a.Fault.Shape + " " + a.Object
+}
+
+// Seen notes an answer that came just now.
+func (r *Recorder) Seen(a Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return
 	}
-	key, now := [2]string{class, route}, time.Now()
-	r.pending[key] = seen{Answer{Class: class, Route: route, Fault: fault, By: r.by,
-		Certificate: certificate}, now}
+	now := time.Now()
+	a.By = r.by
+	if len(r.pending) < maxPending {
+		r.pending[[3]string{a.Class, a.Route, a.Object}] = seen{a, now}
+	}
 	wait := Steady
-	if was, known := r.wrote[key]; !known || was != fault.Class {
+	if was, known := r.wrote[[2]string{a.Class, a.Route}]; !known || was != a.outcome() {
 		wait = Soon
 	}
 	at := now
@@ -82,16 +92,33 @@ func (r *Recorder) Seen(class, route string, fault reach.Fault, certificate time
 	})
 }
 
-// write stores what is pending. After an error the next outcome tries again.
-func (r *Recorder) write() {
+// maxPending bounds the answers of one write.
+const maxPending = 500
+
+// Pending returns what is not stored yet, the oldest first.
+func (r *Recorder) Pending() []Answer {
 	r.mu.Lock()
-	list, keys := make([]Answer, 0, len(r.pending)), r.pending
-	now := time.Now()
+	defer r.mu.Unlock()
+	return r.list(time.Now())
+}
+
+// list is what is pending at now. The caller holds mu.
+func (r *Recorder) list(now time.Time) []Answer {
+	list := make([]Answer, 0, len(r.pending))
 	for _, s := range r.pending {
 		s.answer.Ago = now.Sub(s.at)
 		list = append(list, s.answer)
 	}
-	r.pending, r.timer, r.last = map[[2]string]seen{}, nil, now
+	slices.SortFunc(list, func(a, b Answer) int { return cmp.Compare(b.Ago, a.Ago) })
+	return list
+}
+
+// write stores what is pending. After an error the next outcome tries again.
+func (r *Recorder) write() {
+	r.mu.Lock()
+	now := time.Now()
+	list := r.list(now)
+	r.pending, r.timer, r.last = map[[3]string]seen{}, nil, now
 	r.mu.Unlock()
 	if len(list) == 0 {
 		return
@@ -103,8 +130,8 @@ func (r *Recorder) write() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, s := range keys {
-		r.wrote[key] = s.answer.Fault.Class
+	for _, a := range list {
+		r.wrote[[2]string{a.Class, a.Route}] = a.outcome()
 	}
 }
 

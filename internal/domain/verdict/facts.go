@@ -32,14 +32,19 @@ type Facts struct {
 // Call is what the calls of one class and route have shown last.
 type Call struct {
 	Class, Route string
-	Good         time.Time // the last answer of the service; zero: none
+	Good         time.Time // the last useful answer; zero: none
 	Failed       time.Time // the last failure; zero: none
 	Since        time.Time // the first failure after Good
-	Over         time.Time // the first answer after an outage; zero: none
+	Over         time.Time // the first useful answer after an outage; zero: none
 	Fault        reach.Fault
+	Objects      int // different ones that failed like Fault since Good
 }
 
 func (c Call) failing() bool { return c.Fault.Class != reach.None && c.Failed.After(c.Good) }
+
+// alone reports whether a failing call shows nothing about others: its answer may be of no use to it only, as 404 for
+// an id that is not known (useless).
+func (c Call) alone() bool { return c.Fault.Class == reach.Useless }
 
 // Attempt is a login or a refresh.
 type Attempt struct {

@@ -31,7 +31,7 @@ func outages(f Facts) []outage {
 		switch {
 		case !known:
 			continue
-		case c.failing() && c.Fault.Class != reach.Throttled:
+		case c.failing() && c.Fault.Class != reach.Throttled && !c.alone():
 			failing = append(failing, one)
 		}
 		if c.Good.After(good) {
@@ -64,10 +64,87 @@ func outages(f Facts) []outage {
 		whole = whole.with(outage{fault: a.Fault, since: a.At, at: a.At, next: a.Next, login: true, kind: a.Kind,
 			shows: []Evidence{one.evidence(attemptShows(a))}})
 	}
+	for _, o := range useless(f) {
+		if o.class == "" {
+			whole = whole.with(o)
+			continue
+		}
+		out = append(out, o)
+	}
 	if whole != nil {
 		out = append(out, *whole)
 	}
 	return out
+}
+
+// useless returns the outages in which the service answers and no answer is of use: of all calls, else of a class.
+func useless(f Facts) []outage {
+	if o, is := uselessSince(f, ""); is {
+		return []outage{o}
+	}
+	var out []outage
+	tried := map[string]bool{}
+	for _, one := range f.Calls {
+		class := one.Value.Class
+		if tried[class] {
+			continue
+		}
+		tried[class] = true
+		if o, is := uselessSince(f, class); is {
+			o.class = class + " calls fail"
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// uselessSince is the outage of the calls of a class ("": of all) since its last useful answer. Two calls must have
+// failed in the same way, on two routes or about two objects, and one of them in a way that is not about its own object
+// or its own route: on a route that was of use before, or while none ever was.
+func uselessSince(f Facts, class string) (o outage, is bool) {
+	type evidence struct {
+		calls        int
+		plain, known bool
+	}
+	var good time.Time
+	var rows []Fact[Call]
+	for _, one := range f.Calls {
+		if c := one.Value; class == "" || c.Class == class {
+			rows = append(rows, one)
+			if c.Good.After(good) {
+				good = c.Good
+			}
+		}
+	}
+	alike := map[string]evidence{} // by what came
+	failed := func(c Call) bool { return c.failing() && c.alone() && c.Failed.After(good) }
+	for _, one := range rows {
+		if c := one.Value; failed(c) {
+			e := alike[c.Fault.Shape]
+			e.calls += max(1, c.Objects)
+			ofObject := c.Objects > 0 && c.Fault.OfObject()
+			e.plain = e.plain || !ofObject && (!c.Good.IsZero() || good.IsZero() && class == "")
+			_, known := one.at(f.Now)
+			e.known = e.known || known
+			alike[c.Fault.Shape] = e
+		}
+	}
+	var joined *outage
+	for _, one := range rows {
+		c := one.Value
+		if e := alike[c.Fault.Shape]; failed(c) && e.calls > 1 && e.plain && e.known {
+			began := since(c)
+			if began.Before(good) { // it failed before, too, while others were of use
+				began = good
+			}
+			joined = joined.with(outage{fault: c.Fault, since: began, at: c.Failed,
+				shows: []Evidence{one.evidence(callShows(c))}})
+		}
+	}
+	if joined == nil {
+		return o, false
+	}
+	return *joined, true
 }
 
 // answered is the newest answer to a call of a class; zero: none.
@@ -148,12 +225,12 @@ func reached(f Facts) bool {
 			good, class = c.Good, c.Class
 		}
 	}
-	if good.IsZero() {
+	if _, useless := uselessSince(f, ""); useless || good.IsZero() {
 		return false
 	}
 	for _, one := range f.Calls {
-		if c := one.Value; c.failing() && (c.Class == class || !good.After(since(c))) && c.Fault.Class != reach.Throttled &&
-			!passed(f, c, good) {
+		if c := one.Value; c.failing() && !c.alone() && (c.Class == class || !good.After(since(c))) &&
+			c.Fault.Class != reach.Throttled && !passed(f, c, good) {
 			return false
 		}
 	}
@@ -215,6 +292,8 @@ func reachRows() []reachRow {
 			"network if the address is a login page.", Operator},
 		{reach.Page, "A web page arrives instead of an answer from {s}: a login page of this network, or another server.",
 			"Log in to the network of this host, or correct base_url.", Operator},
+		{reach.Useless, "No answer of {s} can be used: {shape}.{said}", "Check base_url. If it is right, ask the service's " +
+			"support, and quote this message.", Operator},
 		{reach.Garbage, "The answers of {s} are not JSON.", "Check base_url. If it is right, report it.", Provider},
 		{reach.TooLong, "The answers of {s} are longer than any answer to a login.",
 			"Check base_url. If it is right, report it.", Operator},
@@ -229,7 +308,7 @@ func reachRows() []reachRow {
 // refusal for the rate.
 func Says(service string, fault reach.Fault) string {
 	for _, r := range reachRows() {
-		if r.class == fault.Class {
+		if r.class == fault.Class && fault.Class != reach.Useless { // of one call it shows nothing about the service
 			return outage{fault: fault}.sentence(Facts{Service: service}, r.says)
 		}
 	}
@@ -294,7 +373,8 @@ func (o outage) sentence(f Facts, says string) string {
 		said, has = "", ": "+o.fault.Said
 	}
 	text := strings.NewReplacer("{s}", f.Service, "{until}", until, "{names}", names, "{target}", o.fault.Target,
-		"{has}", has, "{kind}", o.kind, "{again}", o.again(f.Now), "{status}", fmt.Sprint(o.fault.Status), "{said}",
+		"{has}", has, "{kind}", o.kind, "{again}", o.again(f.Now), "{status}", fmt.Sprint(o.fault.Status),
+		"{shape}", o.fault.Shape, "{said}",
 		said).Replace(says) + o.asks(f.Now)
 	if o.class != "" {
 		text = "Only " + o.class + ": " + text

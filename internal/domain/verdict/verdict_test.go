@@ -215,3 +215,47 @@ func TestRejectedDeliveriesEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersOfNoUse: the service is well when an answer could be used. That one call, one route or one unknown id gets
+// no useful answer is no outage; that two calls do, and none since was of use, is one, until the next useful answer.
+func TestAnswersOfNoUse(t *testing.T) {
+	ago := func(s int) time.Time { return verdicttest.Noon.Add(-time.Duration(s) * time.Second) }
+	row := func(class, route, shape string, status, good, failed, objects int) verdict.Fact[verdict.Call] {
+		c := verdict.Call{Class: class, Route: route, Objects: objects}
+		if good > 0 {
+			c.Good = ago(good)
+		}
+		if failed > 0 {
+			c.Failed, c.Since = ago(failed), ago(failed)
+			c.Fault = reach.Fault{Class: reach.Useless, Status: status, Shape: shape}
+		}
+		return verdicttest.Now(c)
+	}
+	const list, one, users = "GET /v2/billing/operation", "GET /v2/billing/operation/{}", "GET /v2/user"
+	type rows = []verdict.Fact[verdict.Call]
+	for name, c := range map[string]struct {
+		calls rows
+		want  verdict.Cause
+	}{
+		"one route":          {rows{row("billing", list, "403", 403, 90, 5, 0)}, ""},
+		"an unknown id":      {rows{row("billing", one, "404", 404, 90, 5, 1)}, ""},
+		"ten unknown ids":    {rows{row("billing", one, "404", 404, 90, 5, 3)}, ""},
+		"two features less":  {rows{row("general", users, "404", 404, 0, 5, 0), row("general", "GET /x", "404", 404, 0, 5, 0), row("billing", list, "", 0, 90, 0, 0)}, ""},
+		"different reasons":  {rows{row("billing", list, "403", 403, 90, 5, 0), row("billing", one, "404", 404, 90, 4, 1)}, ""},
+		"ended":              {rows{row("billing", list, "404", 404, 90, 5, 0), row("general", users, "404", 404, 90, 5, 0), row("account", "GET /a", "", 0, 1, 0, 0)}, ""},
+		"two routes":         {rows{row("billing", list, "404", 404, 90, 5, 0), row("general", users, "404", 404, 0, 4, 0)}, "useless"},
+		"a list and an id":   {rows{row("billing", list, "404", 404, 90, 5, 0), row("billing", one, "404", 404, 90, 4, 1)}, "useless"},
+		"two objects":        {rows{row("billing", one, "200 with {}", 200, 90, 5, 2)}, "useless"},
+		"never of use":       {rows{row("billing", list, "402", 402, 0, 5, 0), row("general", users, "402", 402, 0, 4, 0)}, "useless"},
+		"one class":          {rows{row("billing", list, "404", 404, 90, 30, 0), row("billing", one, "404", 404, 90, 30, 1), row("general", users, "", 0, 10, 0, 0)}, "useless_class"},
+		"a route of another": {rows{row("billing", list, "404", 404, 90, 30, 0), row("general", users, "", 0, 10, 0, 0)}, ""},
+	} {
+		f := verdicttest.Base()
+		f.Session = verdicttest.Live().Session
+		f.Calls = c.calls
+		first, _ := verdict.Conclude(f).First()
+		if first.Cause != c.want {
+			t.Errorf("%s: %q, not %q: %s", name, first.Cause, c.want, first.Sentence)
+		}
+	}
+}

@@ -34,20 +34,18 @@ func (s *Answers) Put(ctx context.Context, scope string, list []answers.Answer) 
 		if err != nil {
 			return err
 		}
-		for _, a := range list {
-			l := answers.Last{Class: a.Class, Route: a.Route}
-			for _, k := range known {
-				if k.Class == a.Class && k.Route == a.Route {
-					l = k
-				}
-			}
-			body, err := json.Marshal(l.With(a, now.Add(-max(0, a.Ago))))
+		for _, l := range answers.After(known, list, now) {
+			body, err := json.Marshal(l)
 			if err != nil {
 				return err
 			}
+			newest := l.Good
+			if l.Failed.After(newest) {
+				newest = l.Failed
+			}
 			if err := tx.Exec(ctx, `INSERT INTO answer (scope, class, route, body, seen_us) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (scope, class, route) DO UPDATE SET body = excluded.body, seen_us = excluded.seen_us`,
-				scope, a.Class, a.Route, string(body), now.Add(-max(0, a.Ago)).UnixMicro()); err != nil {
+				scope, l.Class, l.Route, string(body), newest.UnixMicro()); err != nil {
 				return err
 			}
 		}

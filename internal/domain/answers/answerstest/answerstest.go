@@ -31,11 +31,14 @@ func (m *Memory) Put(_ context.Context, scope string, list []answers.Answer) err
 	}
 	m.writes++
 	now := time.Now()
-	for _, a := range list {
-		key := [3]string{scope, a.Class, a.Route}
-		l := m.rows[key]
-		l.Class, l.Route = a.Class, a.Route
-		m.rows[key] = l.With(a, now.Add(-a.Ago))
+	var known []answers.Last
+	for key, l := range m.rows {
+		if key[0] == scope {
+			known = append(known, l)
+		}
+	}
+	for _, l := range answers.After(known, list, now) {
+		m.rows[[3]string{scope, l.Class, l.Route}] = l
 	}
 	for key, l := range m.rows {
 		if now.Sub(l.Good) > answers.Kept && now.Sub(l.Failed) > answers.Kept {
@@ -108,6 +111,20 @@ func Run(t *testing.T, s answers.Store) {
 		if all = put(t, "x", billing); !all[0].Since.IsZero() || !all[0].Good.After(all[0].Failed) ||
 			!all[0].Over.Equal(all[0].Good) || all[0].By != "a" {
 			t.Errorf("%+v", all)
+		}
+	})
+	t.Run("Objects", func(t *testing.T) {
+		useless := func(object, shape string) answers.Answer {
+			a := billing
+			a.Object, a.Fault, a.Ago = object, reach.Fault{Class: reach.Useless, Shape: shape}, time.Second
+			return a
+		}
+		put(t, "o", useless("a", "404"))
+		if all := put(t, "o", useless("b", "404"), useless("b", "404")); len(all[0].Objects) != 2 {
+			t.Errorf("%+v", all)
+		}
+		if all := put(t, "o", billing); len(all[0].Objects) != 0 {
+			t.Errorf("after a useful answer: %+v", all)
 		}
 	})
 	t.Run("ScopesAndOrder", func(t *testing.T) {

@@ -52,6 +52,31 @@ func Call(fault reach.Fault) verdict.Facts {
 	return f
 }
 
+// Shapes are answers that are of no use, with their status and body: on every call they are an outage.
+var Shapes = []struct {
+	Shape  string
+	Status int
+	Body   string
+}{
+	{"400 Bad Request", 400, `{"error":"no"}`}, {"402 Payment Required", 402, `{"error":"no"}`},
+	{"403 Forbidden", 403, `{"error":"no"}`}, {"404 Not Found", 404, `{"error":"no"}`},
+	{"405 Method Not Allowed", 405, `{"error":"no"}`}, {"406 Not Acceptable", 406, `{"error":"no"}`},
+	{"421 Misdirected Request", 421, `{"error":"no"}`}, {"422 Unprocessable Entity", 422, `{"error":"no"}`},
+	{"451 Unavailable For Legal Reasons", 451, `{"error":"no"}`},
+	{"404 Not Found, a web page", 404, "<html><body>Not Found</body></html>"},
+	{"204 without content", 204, ""}, {"200 without content", 200, ""}, {"200 with {}", 200, "{}"},
+	{"200 with null", 200, "null"}, {"200 with other JSON", 200, `{"fine":true}`},
+}
+
+// Useless is Live with calls of two routes that got answers of no use since 20 s.
+func Useless(status int, shape, said string) verdict.Facts {
+	fault := reach.Fault{Class: reach.Useless, Status: status, Shape: shape, Said: said}
+	f := Call(fault)
+	f.Calls = append(f.Calls, Now(verdict.Call{Class: "general", Route: "GET /v2/user", Failed: Noon.Add(-time.Second),
+		Since: Noon.Add(-time.Second), Fault: fault}))
+	return f
+}
+
 // With changes facts.
 func With(f verdict.Facts, change func(*verdict.Facts)) verdict.Facts { change(&f); return f }
 
@@ -87,7 +112,7 @@ func Incidents() map[string]Incident {
 			"opdeck does not repeat it before 12:04:20 UTC, unless the config changes or a person logs in."}
 	}
 	ended := Noon.Add(-48 * time.Hour)
-	return map[string]Incident{
+	out := map[string]Incident{
 		"01 DNS":           {Login(said(reach.NoName, 0, "")), "The name stage.example.com cannot be looked up."},
 		"02 refused":       {Login(said(reach.NoPort, 0, "")), "stage.example.com refuses connections."},
 		"03 connect hangs": {Login(said(reach.NoConnect, 0, "")), "No connection to stage.example.com: nothing answers."},
@@ -305,4 +330,13 @@ func Incidents() map[string]Incident {
 		"nothing wrong":      {Live(), "No fault known."},
 		"nothing called yet": {Base(), "No fault known. Not known now: service, session."},
 	}
+	for _, one := range Shapes {
+		words, quote := "", ""
+		if one.Body == `{"error":"no"}` {
+			words, quote = "no", ` It says: "no".`
+		}
+		out["live, then "+one.Shape] = Incident{Useless(one.Status, one.Shape, words),
+			"No answer of stage.example.com can be used: " + one.Shape + "." + quote}
+	}
+	return out
 }
