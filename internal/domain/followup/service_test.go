@@ -174,7 +174,7 @@ func (s *service) read(r *http.Request) (*http.Response, error) {
 	case part[2] == "billing":
 		docs := []map[string]any{}
 		for _, d := range s.docs {
-			docs = append(docs, map[string]any{"guid": d.ID, "fileName": d.Name})
+			docs = append(docs, map[string]any{"guid": d.ID, "fileName": d.Name, "isLock": false})
 		}
 		return answer(map[string]any{"item": map[string]any{"opid": theOp, "status": "PENDING",
 			"customer": map[string]any{"cuid": theCustomer}, "documents": docs}})
@@ -186,7 +186,7 @@ func (s *service) read(r *http.Request) (*http.Response, error) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("meta.page"))
 		items := []map[string]any{}
 		for _, f := range s.files[min(page*s.perPage, len(s.files)):min((page+1)*s.perPage, len(s.files))] {
-			items = append(items, map[string]any{"id": f.ID, "name": f.Name, "size": len(f.Content)})
+			items = append(items, map[string]any{"id": f.ID, "name": f.Name, "size": len(f.Content), "isLock": false})
 		}
 		total := len(s.files)
 		if s.between != nil && page == 0 {

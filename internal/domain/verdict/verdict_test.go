@@ -14,7 +14,7 @@ import (
 	"opdeck/internal/domain/verdict/verdicttest"
 )
 
-var placeholder = regexp.MustCompile(`\{\w*\}`)
+var placeholder = regexp.MustCompile(`\{\w+\}`)
 
 // TestSentences: whatever an incident shows has a sentence, evidence with its source, and a next step.
 func TestSentences(t *testing.T) {
