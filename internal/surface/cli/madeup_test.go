@@ -50,7 +50,7 @@ func TestMadeUpAct(t *testing.T) {
 		return code, b.String()
 	}
 	dir := t.TempDir()
-	run("man", dir)
+	run("man", "--dir", dir)
 	page, err := os.ReadFile(dir + "/opdeck-customer-made-up.1")
 	if err != nil || !strings.Contains(string(page), madeUp.Short) {
 		t.Errorf("the manual page: %v", err)
