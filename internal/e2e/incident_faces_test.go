@@ -115,7 +115,7 @@ func (i incident) checkSays(s *scene, want verdict.Finding) (said string, wrong 
 	s.t.Helper()
 	checked := s.run("check", "--all")
 	re := i.sentence(s, want)
-	_, line, _ := strings.Cut(checked.out, " - ")
+	_, line, _ := strings.Cut(checked.out, " - t: ") // the context comes first
 	if at := re.FindStringIndex(line); at == nil || at[0] != 0 {
 		wrong = append(wrong, fmt.Sprintf("%s: %q does not begin with %s%s", check, line, re, checked.err))
 	}
