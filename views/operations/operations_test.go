@@ -287,7 +287,7 @@ func TestExport(t *testing.T) {
 	d.keys("enter")
 	d.Has("must end in .csv or .jsonl")
 	d.keys("backspace", "enter")
-	d.Has("Exported 4 operations to /home/ana/operations.csv (1.2 kB), as of")
+	d.Has("Exported 4 operations to /home/ana/operations.csv (1.2 kB), of the index:")
 	d.keys("e", "enter")
 	d.Has("operations.csv exists already. An export overwrites no file", "Export 4 operations")
 	d.keys("home") // the name is there to change
