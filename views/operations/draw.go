@@ -76,10 +76,14 @@ func (s *Screen) headLine(counted string, w int) string {
 	th := s.env.Theme
 	line := counted + s.ArrivedAbove()
 	if wide := s.heading().tooWide(w); wide != "" {
-		if draw.Width(line)+2+draw.Width(wide) > w { // the amount is not to be cut
-			line = ""
-		} else {
+		fits := func() bool { return draw.Width(line)+2+draw.Width(wide) <= w } // the amount is not to be cut
+		if !fits() {
+			line = th.Strong.Render(s.heading().summary()) + s.ArrivedAbove()
+		}
+		if fits() {
 			line += "  "
+		} else {
+			line = ""
 		}
 		line += th.Warn.Render(wide)
 	}

@@ -36,7 +36,7 @@ func TestWhatAFilterCannotJudgeIsSaidEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for filter, name := range map[string]string{"documents>0": "documents", "documents<5": "documents", "has:doc": "documents",
-		"is:locked": "documents", "has:visible": "visible", "has:hidden": "visible", "has:parent": "parent",
+		"is:locked": "lock", "has:visible": "visible", "has:hidden": "visible", "has:parent": "parent",
 		"-has:hidden": "visible", "-documents:0": "documents", "-doc:invoice": "documents", "-has:parent": "parent",
 		"customer:acme": "customer", "-customer:acme": "customer", "to:acme": "destination", "party=acme": "source or destination",
 		"acme": "customer", "-acme": "customer"} {
