@@ -284,10 +284,8 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 }
 
 func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	a.seen.Flush()
 	all, now, err := a.answers.All(ctx, a.Scope())
-	if err == nil { // what this process has just seen is not stored yet
-		all = answers.With(all, a.seen.Pending(), now)
-	}
 	by := f.Now.Sub(now) // the two reads of the store's clock
 	at := func(t time.Time) time.Time {
 		if t.IsZero() {

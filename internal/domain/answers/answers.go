@@ -91,17 +91,6 @@ func After(known []Last, list []Answer, now time.Time) []Last {
 	return out
 }
 
-// With returns all that is known after the answers in list.
-func With(known []Last, list []Answer, now time.Time) []Last {
-	out := After(known, list, now)
-	for _, l := range known {
-		if !slices.ContainsFunc(list, func(a Answer) bool { return a.Class == l.Class && a.Route == l.Route }) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
 // MaxObjects bounds the objects of a Last: more make nothing surer.
 const MaxObjects = 3
 

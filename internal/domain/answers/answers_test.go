@@ -71,3 +71,31 @@ func TestCloseWrites(t *testing.T) {
 		}
 	})
 }
+
+// TestFlush stores what is news at once, and nothing else.
+func TestFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(answerstest.Memory)
+		r := answers.NewRecorder(s, "x", "a")
+		seen := func(c reach.Class) answers.Last {
+			r.Seen(answers.Answer{Class: "general", Route: "GET /a", Fault: reach.Fault{Class: c}})
+			r.Flush()
+			all, _, _ := s.All(t.Context(), "x")
+			return all[0]
+		}
+		if l := seen(reach.Cut); l.Fault.Class != reach.Cut {
+			t.Errorf("%+v", l)
+		}
+		time.Sleep(time.Millisecond)
+		if l := seen(reach.None); !l.Good.After(l.Failed) {
+			t.Errorf("%+v", l)
+		}
+		before := s.Writes()
+		time.Sleep(time.Millisecond)
+		seen(reach.None)
+		if s.Writes() != before {
+			t.Error("it writes what is known")
+		}
+		_ = r.Close()
+	})
+}

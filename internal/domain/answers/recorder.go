@@ -95,11 +95,23 @@ func (r *Recorder) Seen(a Answer) {
 // maxPending bounds the answers of one write.
 const maxPending = 500
 
-// Pending returns what is not stored yet, the oldest first.
-func (r *Recorder) Pending() []Answer {
+// Flush stores what is pending if any of it is news, so that no process shows what the others cannot read.
+func (r *Recorder) Flush() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.list(time.Now())
+	news := false
+	for _, s := range r.pending {
+		was, known := r.wrote[[2]string{s.answer.Class, s.answer.Route}]
+		news = news || !known || was != s.answer.outcome()
+	}
+	if !news || r.ended {
+		r.mu.Unlock()
+		return
+	}
+	if r.timer != nil && r.timer.Stop() {
+		r.writing.Done()
+	}
+	r.mu.Unlock()
+	r.write()
 }
 
 // list is what is pending at now. The caller holds mu.

@@ -77,10 +77,27 @@ func outages(f Facts) []outage {
 	return out
 }
 
-// useless returns the outages in which the service answers and no answer is of use: of all calls, else of a class.
+// useless returns the outages in which the service answers and no answer is of use: of all calls, else of classes. What
+// failed in one class alone, while another's useful answer still holds, is an outage of that class.
 func useless(f Facts) []outage {
-	if o, is := uselessSince(f, ""); is {
-		return []outage{o}
+	var newest time.Time
+	held := map[string]bool{} // classes with a useful answer that still holds
+	for _, one := range f.Calls {
+		if c := one.Value; !c.Good.IsZero() {
+			held[c.Class] = held[c.Class] || f.Now.Sub(c.Good) <= one.Holds
+			if c.Good.After(newest) {
+				newest = c.Good
+			}
+		}
+	}
+	whole, failed, is := uselessSince(f, "")
+	for class := range held {
+		if is && len(failed) == 1 && held[class] && !failed[class] {
+			is = false
+		}
+	}
+	if is {
+		return []outage{whole}
 	}
 	var out []outage
 	tried := map[string]bool{}
@@ -90,7 +107,7 @@ func useless(f Facts) []outage {
 			continue
 		}
 		tried[class] = true
-		if o, is := uselessSince(f, class); is {
+		if o, _, is := uselessSince(f, class); is && o.at.After(newest) {
 			o.class = class + " calls fail"
 			out = append(out, o)
 		}
@@ -100,8 +117,8 @@ func useless(f Facts) []outage {
 
 // uselessSince is the outage of the calls of a class ("": of all) since its last useful answer. Two calls must have
 // failed in the same way, on two routes or about two objects, and one of them in a way that is not about its own object
-// or its own route: on a route that was of use before, or while none ever was.
-func uselessSince(f Facts, class string) (o outage, is bool) {
+// or its own route: on a route that was of use before, or while none ever was. classes are those of the calls.
+func uselessSince(f Facts, class string) (o outage, classes map[string]bool, is bool) {
 	type evidence struct {
 		calls        int
 		plain, known bool
@@ -130,6 +147,7 @@ func uselessSince(f Facts, class string) (o outage, is bool) {
 		}
 	}
 	var joined *outage
+	classes = map[string]bool{}
 	for _, one := range rows {
 		c := one.Value
 		if e := alike[c.Fault.Shape]; failed(c) && e.calls > 1 && e.plain && e.known {
@@ -137,14 +155,15 @@ func uselessSince(f Facts, class string) (o outage, is bool) {
 			if began.Before(good) { // it failed before, too, while others were of use
 				began = good
 			}
+			classes[c.Class] = true
 			joined = joined.with(outage{fault: c.Fault, since: began, at: c.Failed,
 				shows: []Evidence{one.evidence(callShows(c))}})
 		}
 	}
 	if joined == nil {
-		return o, false
+		return o, nil, false
 	}
-	return *joined, true
+	return *joined, classes, true
 }
 
 // answered is the newest answer to a call of a class; zero: none.
@@ -225,7 +244,8 @@ func reached(f Facts) bool {
 			good, class = c.Good, c.Class
 		}
 	}
-	if _, useless := uselessSince(f, ""); useless || good.IsZero() {
+	whole := func(o outage) bool { return o.class == "" }
+	if good.IsZero() || slices.ContainsFunc(useless(f), whole) {
 		return false
 	}
 	for _, one := range f.Calls {

@@ -247,7 +247,8 @@ func TestAnswersOfNoUse(t *testing.T) {
 		"a list and an id":   {rows{row("billing", list, "404", 404, 90, 5, 0), row("billing", one, "404", 404, 90, 4, 1)}, "useless"},
 		"two objects":        {rows{row("billing", one, "200 with {}", 200, 90, 5, 2)}, "useless"},
 		"never of use":       {rows{row("billing", list, "402", 402, 0, 5, 0), row("general", users, "402", 402, 0, 4, 0)}, "useless"},
-		"one class":          {rows{row("billing", list, "404", 404, 90, 30, 0), row("billing", one, "404", 404, 90, 30, 1), row("general", users, "", 0, 10, 0, 0)}, "useless_class"},
+		"one class":          {rows{row("billing", list, "404", 404, 90, 30, 0), row("billing", one, "404", 404, 90, 30, 1), row("general", users, "", 0, 40, 0, 0)}, "useless_class"},
+		"one class, ended":   {rows{row("billing", list, "404", 404, 90, 30, 0), row("billing", one, "404", 404, 90, 30, 1), row("general", users, "", 0, 10, 0, 0)}, ""},
 		"a route of another": {rows{row("billing", list, "404", 404, 90, 30, 0), row("general", users, "", 0, 10, 0, 0)}, ""},
 	} {
 		f := verdicttest.Base()
