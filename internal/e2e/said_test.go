@@ -72,6 +72,8 @@ func TestNobodyReadsWhatTheServiceSays(t *testing.T) {
 	s := newScene(t)
 	s.context = "role = \"viewer\"\n"
 	s.lends()
+	notices := s.file("notices")
+	s.rest += fmt.Sprintf("[notify.page]\ncommand = [\"/bin/sh\", \"-c\", \"cat >> %s\"]\n", notices)
 	s.up.answers(func(w http.ResponseWriter, r *http.Request) {
 		code := int(answer.Load())
 		if code == 200 || isLogin(r) && code < 1000 {
@@ -159,13 +161,19 @@ func TestNobodyReadsWhatTheServiceSays(t *testing.T) {
 		look("a screen", pressed(x, "6"))
 	}
 	look("the log of serve", s.log.String())
+	sent, err := os.ReadFile(notices)
+	if err != nil {
+		t.Error(err)
+	}
+	look("a notice", string(sent))
 	trail, err := os.ReadFile(s.file("state/opdeck.db-wal"))
 	if err != nil {
 		t.Error(err)
 	}
 	look("the store", string(trail))
 	for _, what := range []string{"the error of a read", "the error as JSON", "the error with its evidence", "check --all",
-		"session status", "doctor", "plain mode", "a lent answer", "Activity", "a screen"} {
+		"session status", "doctor", "plain mode", "a lent answer", "Activity", "a screen",
+		"a notice", "the log of serve", "the store"} {
 		if said[what] == 0 {
 			t.Errorf("%s never has the sentence: the test cannot judge it", what)
 		}
