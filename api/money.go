@@ -139,9 +139,6 @@ type Amount struct {
 // webhooks, which omit zeros.
 type Number untrusted.Text
 
-// zero reports whether the number is missing or has only zeros.
-func (n Number) zero() bool { return strings.Trim(string(n), "-0") == "" }
-
 // UnmarshalJSON keeps the text of any scalar.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	var s string
