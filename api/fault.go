@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
-	"opdeck/api/pattern"
 	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -164,7 +164,7 @@ func wayError(ctx context.Context, op string, err error) error {
 // status with them, so the words decide: they are the service's refusal at any status, except one which says itself
 // that the call got lost.
 var messages = []struct {
-	re   *pattern.Pattern
+	re   *regexp.Regexp
 	kind Kind
 	rule Rule
 	say  string
@@ -188,8 +188,8 @@ var messages = []struct {
 
 // known matches the start of a message, ignoring case and any prefix of RPC libraries and loggers ("rpc error: code =
 // NotFound desc = …").
-func known(re string) *pattern.Pattern {
-	return pattern.New(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` +
+func known(re string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` +
 		re + `)`)
 }
 

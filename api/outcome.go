@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"regexp"
 
-	"opdeck/api/pattern"
 	"opdeck/api/session"
 )
 
@@ -113,7 +113,7 @@ func never(status int) bool {
 }
 
 // trouble matches messages of transports and gateways. They are no refusal, since the write may still be done.
-var trouble = pattern.New(
+var trouble = regexp.MustCompile(
 	`(?i)time[d]?[ -]?out|deadline|unavailable|upstream|gateway|internal[ _-](server[ _-])?error|` +
 		`(try|retry) (it )?(again|later)|please retry|` +
 		`connection|overload|temporar|bad response|no healthy|network|socket|broken pipe|unexpected eof|cancell?ed by|` +

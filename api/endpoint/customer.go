@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,7 +13,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
-	"opdeck/api/pattern"
 )
 
 var customerCalls = []*Route{ListCustomers.Route, GetCustomer.Route, GetApplication.Route, SetApplication.Route,
@@ -144,7 +144,7 @@ var GetApplication = read(Route{Kind: "customer.application", Op: "read applicat
 	}})
 
 // noApplication matches messages that there is no application yet.
-var noApplication = pattern.New(
+var noApplication = regexp.MustCompile(
 	`(?i)\b(application|customer)\b.*\b(not (yet )?(configured|found|exist|created|set|submitted)|` +
 		`does not exist|missing|absent)|\bno application\b`)
 

@@ -1,11 +1,10 @@
 package redact
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"opdeck/api/pattern"
 )
 
 // maxSaid bounds the text that Said reads, in bytes.
@@ -47,7 +46,7 @@ func SaidWith(s, with string) string {
 
 // tokens matches what looks like a token of a session: Scrub is the second line of defence, the first is that secrets
 // are secret.Values.
-var tokens = pattern.New(
+var tokens = regexp.MustCompile(
 	`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?|(?i:bearer\s+)[^\s•*]\S*|/auth/refresh/[^\s"'•*…]+`)
 
 // Scrub replaces anything that looks like a token with dots.
@@ -137,7 +136,7 @@ type piece struct {
 type pieces []piece
 
 // lexer matches, in this order: UUIDs, what is masked, mail addresses, dates, phone numbers, words and numbers, stops.
-var lexer = pattern.New(`(\b[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}\b|\b[[:xdigit:]]{32}\b)|` +
+var lexer = regexp.MustCompile(`(\b[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}\b|\b[[:xdigit:]]{32}\b)|` +
 	`(\*+(?:@|[A-Za-z0-9]{0,4}\b)?)|` +
 	`((?:"[^"]+"|[^\s<>"'(),;:\[\]{}|=*]+)@[A-Za-z0-9.-]*[A-Za-z0-9])|` +
 	`(\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|` +

@@ -2,9 +2,9 @@ package session
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 
-	"opdeck/api/pattern"
 	"opdeck/api/reach"
 	"opdeck/api/secret"
 )
@@ -27,8 +27,8 @@ func (a *answer) faultOf(resp *http.Response, raw []byte, of request) reach.Faul
 }
 
 var (
-	lockedWords   = pattern.New(`\b(locked|blocked|lockout)\b`)
-	disabledWords = pattern.New(`\b(disabled|deactivated|suspended|inactive|not enabled|not active|deleted)\b`)
+	lockedWords   = regexp.MustCompile(`\b(locked|blocked|lockout)\b`)
+	disabledWords = regexp.MustCompile(`\b(disabled|deactivated|suspended|inactive|not enabled|not active|deleted)\b`)
 )
 
 func (a *answer) class(resp *http.Response, raw []byte, words errorAnswer, of request) reach.Class {

@@ -2,12 +2,12 @@ package session
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"opdeck/api/jsontree"
-	"opdeck/api/pattern"
 	"opdeck/api/secret"
 )
 
@@ -83,7 +83,7 @@ func (a *answer) readPair(v jsontree.Value, names Names) (seen, key string) {
 func tokenLike(s string) bool { return s != "" && len(s) <= maxToken && ascii(s) }
 
 // isoSpan is a duration of ISO 8601 without years and months: PT5M, P1DT2H.
-var isoSpan = pattern.New(`^[pP](?:(\d+)[dD])?(?:[tT](?:(\d+)[hH])?(?:(\d+)[mM])?(?:(\d+(?:\.\d+)?)[sS])?)?$`)
+var isoSpan = regexp.MustCompile(`^[pP](?:(\d+)[dD])?(?:[tT](?:(\d+)[hH])?(?:(\d+)[mM])?(?:(\d+(?:\.\d+)?)[sS])?)?$`)
 
 // announced is a lifetime as a number: unchanged, or in seconds if it has a unit or is the time of expiry; now is the
 // service's clock. 0: unreadable.

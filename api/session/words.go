@@ -2,11 +2,11 @@ package session
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
 	"opdeck/api/jsontree"
-	"opdeck/api/pattern"
 	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -85,7 +85,7 @@ func (s *errorAnswer) walk(v jsontree.Value, depth int) {
 	}
 }
 
-var codeKey = pattern.New(`2fa|twofactor|secondfactor|totp|^otp|otp(required|needed)|mfa`)
+var codeKey = regexp.MustCompile(`2fa|twofactor|secondfactor|totp|^otp|otp(required|needed)|mfa`)
 
 // demand detects members that mean that a code is required: {"is2fa": true}, {"code": ["required"]}, {"field":
 // "code"}.
@@ -118,14 +118,14 @@ func (s *errorAnswer) add(line string) {
 		" ", "!", " ", "'", "", "’", "").Replace(strings.ToLower(line))), " "))
 }
 
-func (s errorAnswer) matches(re *pattern.Pattern) bool {
+func (s errorAnswer) matches(re *regexp.Regexp) bool {
 	return slices.ContainsFunc(s.texts, re.MatchString)
 }
 
 // maxQuote bounds the service's words that are kept, in characters.
 const maxQuote = 160
 
-var longWord = pattern.New(`\S{40,}`)
+var longWord = regexp.MustCompile(`\S{40,}`)
 
 // words is the quote, safe to draw and to store: masked, without anything like a token, and without hide.
 func (s errorAnswer) words(hide string) string {
@@ -141,12 +141,12 @@ func (s errorAnswer) words(hide string) string {
 // Words, all in lower case and without punctuation.
 var (
 	// otherToken matches tokens other than the session's.
-	otherToken = pattern.New(
+	otherToken = regexp.MustCompile(
 		`\b(share|sharing|verification|kyc|kyb|sumsub|csrf|xsrf|recovery|reset|webhook|hook|push|device|document|` +
 			`upload|idempotency|invite|invitation|sdk) (token|link|code|session)\b`)
 
 	// deadSession matches words that can only mean the session.
-	deadSession = pattern.New(
+	deadSession = regexp.MustCompile(
 		`^(error )?(401 )?(unauthori[sz]ed|unauthenticated|not authenticated|not authori[sz]ed)( request)?$|` +
 			`\b(log|sign) ?in again\b|\bplease (log|sign) ?in\b|\b(re ?login|re ?authenticate)\b|\bnot logged in\b|` +
 			`\bunauthenticated\b|` +
@@ -161,13 +161,13 @@ var (
 
 	// deadToken matches words for an expired or revoked token; in a request without another token it is the
 	// session's.
-	deadToken = pattern.New(
+	deadToken = regexp.MustCompile(
 		`\b(token|jwt)( signature)? (is |was |has |has been |is not |not )?(revoked|expired|invalid|invalidated|` +
 			`malformed|blacklisted|inactive|no longer valid|not valid|valid yet|active|over|unknown|not found)\b|` +
 			`\b(invalid|expired|revoked|malformed|unknown|inactive|bad)( or (expired|invalid|revoked|` +
 			`malformed))? (refresh )?(token|jwt)\b`)
 
-	codeWanted = pattern.New(
+	codeWanted = regexp.MustCompile(
 		`\b(t?otp|2fa|mfa|is2fa)\b|\b(two|second|2) ?(factor|step)\b|\bone ?time ?(code|password|passcode|pin)\b|` +
 			`\bauthenticator\b|` +
 			`\b(verification|confirmation|security|authentication|auth|sms|login|access) (code|pin)\b|` +
@@ -176,7 +176,7 @@ var (
 			`\b(invalid|incorrect|wrong|missing|expired|empty|bad|enter|provide|requires?|no)( the| a| your)? (code|` +
 			`passcode)\b|\b(or|and)( the| a| your)? code\b`)
 
-	passwordWrong = pattern.New(
+	passwordWrong = regexp.MustCompile(
 		`\b(login|user ?name|password|credentials?)\b.{0,40}\b(incorrect|wrong|invalid|mismatch|not match|` +
 			`not recogni[sz]ed|rejected)\b|\b(incorrect|wrong|invalid)\b.{0,30}\b(login|user ?name|password|` +
 			`credentials?)\b|` +

@@ -2,6 +2,7 @@ package present
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"opdeck/api"
-	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
@@ -183,7 +183,7 @@ func listed(value untrusted.Text) untrusted.Text {
 var memberLabels = map[string]string{"operationLimit": "limit per operation"}
 
 // listItem is the place of an item in a path.
-var listItem = pattern.New(`\[[0-9]{1,6}\]\.?`)
+var listItem = regexp.MustCompile(`\[[0-9]{1,6}\]\.?`)
 
 // memberLabel is the label of a member without a Go field: its words in lower case, "daily limit" for dailyLimit,
 // "created" for createdAt.

@@ -1,10 +1,10 @@
 package present
 
 import (
+	"regexp"
 	"unicode/utf8"
 
 	"opdeck/api"
-	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
@@ -15,7 +15,7 @@ import (
 const memberWidth = 24
 
 // numeric matches a number, or an amount with its currency.
-var numeric = pattern.New(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
+var numeric = regexp.MustCompile(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
 
 // Member is the column of a member without a Go field, in plain words.
 type Member struct {

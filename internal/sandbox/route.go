@@ -2,12 +2,12 @@ package sandbox
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
-	"opdeck/api/pattern"
 )
 
 // classPage is the class of the page behind a compliance link: not part of the service, and not counted.
@@ -125,7 +125,7 @@ func (s *Service) dispatch(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, rt)
 }
 
-var wildcard = pattern.New(`\{(\w+)\}`)
+var wildcard = regexp.MustCompile(`\{(\w+)\}`)
 
 // params are the values of the pattern's wildcards in their order.
 func (rt route) params(r *http.Request) []string {

@@ -3,10 +3,9 @@ package keymap
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
-
-	"opdeck/api/pattern"
 )
 
 // Together lists the keys that work together, by place: on each screen, in a question, a form.
@@ -50,7 +49,7 @@ var fixed = []string{"dialog.", "form.", "menu.", "viewer.", "columns.", "leave"
 	"nav.down"}
 
 // pressable are the presses that a key can get: a character of a US keyboard but for digits, and these names.
-var pressable = pattern.New(`^([!-/:-~]|space|f([1-9]|1[0-2])|ctrl\+[abdefgklnopqrstuvwxy])$`)
+var pressable = regexp.MustCompile(`^([!-/:-~]|space|f([1-9]|1[0-2])|ctrl\+[abdefgklnopqrstuvwxy])$`)
 
 // Remap gives keys other presses, by the key's name: "X", "space", "ctrl+x", "f5". It returns what is wrong by name,
 // and changes nothing if anything is.

@@ -3,11 +3,10 @@ package paint
 import (
 	"encoding/base64"
 	"errors"
+	"regexp"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"opdeck/api/pattern"
 )
 
 // MaxCopy is the largest text that can be copied, in bytes: what xterm and tmux
@@ -27,7 +26,7 @@ func Raw(seq string) tea.Cmd { return func() tea.Msg { return RawMsg{Seq: seq} }
 // copyForms are an OSC 52 copy, plain or wrapped so that tmux or screen hands it on
 // to the terminal outside: tmux takes one wrapper with the escape doubled, screen
 // one wrapper for each piece, since it takes no long ones.
-var copyForms = pattern.New(`^(?:\x1b\]52;c;([\w+/]*=*)\a|\x1bPtmux;\x1b\x1b\]52;c;([\w+/]*=*)\a\x1b\\|` +
+var copyForms = regexp.MustCompile(`^(?:\x1b\]52;c;([\w+/]*=*)\a|\x1bPtmux;\x1b\x1b\]52;c;([\w+/]*=*)\a\x1b\\|` +
 	`\x1bP\x1b\]52;c;((?:[\w+/=]|\x1b\\\x1bP)*)\a\x1b\\)$`)
 
 // isCopy is true for a whole copy of at most MaxCopy bytes and nothing else.

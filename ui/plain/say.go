@@ -1,10 +1,10 @@
 package plain
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
-	"opdeck/api/pattern"
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/widget"
@@ -38,7 +38,7 @@ func (h *reader) content() ui.Content {
 }
 
 // room is what is between the parts of a line.
-var room = pattern.New(`  +([^ #])`)
+var room = regexp.MustCompile(`  +([^ #])`)
 
 // sentence is a line of a screen with commas for the room between its parts.
 func sentence(s string) string { return room.ReplaceAllString(strings.TrimSpace(s), ", $1") }
@@ -181,7 +181,7 @@ func row(titles []string, r widget.Row) string {
 }
 
 // moving is what changes by itself: numbers, and times with their units.
-var moving = pattern.New(`[0-9][0-9.,:]*[a-z]{0,3}( ago)?|just now|\bnow\b`)
+var moving = regexp.MustCompile(`[0-9][0-9.,:]*[a-z]{0,3}( ago)?|just now|\bnow\b`)
 
 func steady(list []string) string { return moving.ReplaceAllString(strings.Join(list, "\n"), "") }
 

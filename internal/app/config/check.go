@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
-	"opdeck/api/pattern"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/field"
 )
@@ -57,7 +57,7 @@ func (c *Config) check(file string, src []byte) Mistakes {
 	return k.bad
 }
 
-var queryName = pattern.New(`^[A-Za-z0-9_.\[\]-]{1,64}$`)
+var queryName = regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,64}$`)
 
 // checkPaging checks the names for paging, and that each way has those that it needs.
 func (c *Config) checkPaging(k *checker) {
@@ -197,7 +197,7 @@ func (c *Config) checkAudit(k *checker) {
 	}
 }
 
-var listField = pattern.New(`^[^\s.]+(\.[^\s.]+){0,2}$`)
+var listField = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+){0,2}$`)
 
 func (k *checker) columns(list []string, path ...string) {
 	if _, err := field.ParseColumns(list); err != nil {

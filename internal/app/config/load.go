@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 
-	"opdeck/api/pattern"
 	"opdeck/internal/system/filecheck"
 )
 
@@ -208,7 +208,7 @@ func decodeContexts(src []byte, c *Config) (toml.MetaData, error) {
 }
 
 // lastKey matches a type mistake in the decoder's error text; there is no error type for it.
-var lastKey = pattern.New(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
+var lastKey = regexp.MustCompile(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
 
 // syntax converts the decoder's error to a Mistake without the line's content.
 func syntax(path string, err error) Mistake {

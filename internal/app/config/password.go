@@ -8,10 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
-	"opdeck/api/pattern"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
@@ -104,7 +104,7 @@ func secretCommand(ctx context.Context, name, line string) (secret.Value, error)
 // maxComplaint bounds what is quoted of a command's standard error, in characters.
 const maxComplaint = 200
 
-var longWord = pattern.New(`\S{40,}`)
+var longWord = regexp.MustCompile(`\S{40,}`)
 
 // complaintOf quotes the first line of a command's standard error, safe to draw: without what the command printed as
 // the password, whole or by line, and without anything like a token. It is "" if there is none.

@@ -2,11 +2,11 @@ package audit
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"opdeck/api/pattern"
 	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 )
@@ -20,13 +20,13 @@ const (
 
 // secrets matches secrets that must never be stored.
 var secrets = []struct {
-	shape *pattern.Pattern
+	shape *regexp.Regexp
 	with  string
 }{
-	{pattern.New(`eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,2}`), "***"},
-	{pattern.New(`(?i)(/auth/refresh/)[^\s/?#"']+`), "${1}***"},
-	{pattern.New(`(?i)(bearer|basic)(\s+)[^\s"',;]+`), "${1}${2}***"},
-	{pattern.New(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`),
+	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,2}`), "***"},
+	{regexp.MustCompile(`(?i)(/auth/refresh/)[^\s/?#"']+`), "${1}***"},
+	{regexp.MustCompile(`(?i)(bearer|basic)(\s+)[^\s"',;]+`), "${1}${2}***"},
+	{regexp.MustCompile(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`),
 		"${1}***"},
 }
 

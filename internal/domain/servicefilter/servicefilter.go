@@ -5,12 +5,12 @@ package servicefilter
 
 import (
 	"context"
+	"regexp"
 	"strconv"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 )
@@ -23,7 +23,7 @@ type Question struct {
 }
 
 // identifier matches a possible id or account number: one long word, not letters alone.
-var identifier = pattern.New(`^[A-Za-z0-9_-]*[0-9_-][A-Za-z0-9_-]*$`)
+var identifier = regexp.MustCompile(`^[A-Za-z0-9_-]*[0-9_-][A-Za-z0-9_-]*$`)
 
 const shortest = 8 // characters of an identifier
 

@@ -6,6 +6,7 @@ package csvcell
 import (
 	"encoding/csv"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -14,7 +15,6 @@ import (
 	"github.com/cockroachdb/apd/v3"
 	"golang.org/x/text/unicode/norm"
 
-	"opdeck/api/pattern"
 	"opdeck/api/untrusted"
 	"opdeck/internal/format"
 )
@@ -49,7 +49,7 @@ func Text(s string) Cell {
 
 // number matches numbers as we write them: digits, grouped or not, with a point, an exponent, and a currency of three
 // letters after or before.
-var number = pattern.New(
+var number = regexp.MustCompile(
 	`^([A-Z]{3} )?[+-]?[0-9]+([ ,'\x{a0}\x{202f}][0-9]{3})*(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?( [A-Z]{3})?$`)
 
 // Number is s as a cell of a column of numbers: a number is unchanged, anything else is Text.

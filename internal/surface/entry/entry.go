@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -24,23 +23,12 @@ import (
 // Main runs with this process's arguments and streams and returns the exit code. A closed pipe is a write error and
 // does not end the process, so that what is open gets closed.
 func Main(build cli.Build) int {
-	collectLater(os.Getenv("GOGC"))
 	_ = harden.Process() // a system that forbids it runs the program anyway
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return Run(ctx, build, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-}
-
-// collectLater lets the heap grow to 16 MB in the first second. A start and most commands then end without a
-// collection, which takes a fifth of their CPU. A GOGC of the environment wins.
-func collectLater(gogc string) {
-	if gogc != "" {
-		return
-	}
-	usual := debug.SetGCPercent(400)
-	time.AfterFunc(time.Second, func() { debug.SetGCPercent(usual) })
 }
 
 // Run is the program; tests call it with their own streams.

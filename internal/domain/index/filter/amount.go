@@ -1,20 +1,19 @@
 package filter
 
 import (
+	"regexp"
 	"strings"
-
-	"opdeck/api/pattern"
 )
 
 // Forms of an amount as screens and letters write them; commas or points group thousands.
 var (
-	grouped  = pattern.New(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)          // 1,682.00 and 1,682: as lists draw them
-	european = pattern.New(`^[1-9]\d{0,2}(\.\d{3})+,\d+$`)             // 1.682,00
-	points   = pattern.New(`^[1-9]\d{0,2}\.\d{3}(\.\d{3})+$`)          // 1.682.000
-	swiss    = pattern.New(`^[1-9]\d{0,2}(['’]\d{3})+([.,]\d{1,2})?$`) // 1'682.00
-	comma    = pattern.New(`^\d+,\d+$`)                                // 1682,5; 1,68
-	decimal  = pattern.New(`^\d+(\.\d+)?$`)
-	leading  = pattern.New(`^[+-]?([1-9]\d{0,2}(,\d{3})*(,\d{0,2}|\.\d*)?|0(\.\d*)?)$`) // 99,999, before a cut
+	grouped  = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)          // 1,682.00 and 1,682: as lists draw them
+	european = regexp.MustCompile(`^[1-9]\d{0,2}(\.\d{3})+,\d+$`)             // 1.682,00
+	points   = regexp.MustCompile(`^[1-9]\d{0,2}\.\d{3}(\.\d{3})+$`)          // 1.682.000
+	swiss    = regexp.MustCompile(`^[1-9]\d{0,2}(['’]\d{3})+([.,]\d{1,2})?$`) // 1'682.00
+	comma    = regexp.MustCompile(`^\d+,\d+$`)                                // 1682,5; 1,68
+	decimal  = regexp.MustCompile(`^\d+(\.\d+)?$`)
+	leading  = regexp.MustCompile(`^[+-]?([1-9]\d{0,2}(,\d{3})*(,\d{0,2}|\.\d*)?|0(\.\d*)?)$`) // 99,999, before a cut
 )
 
 // readAmount converts an amount as people write it to digits with a point. 1,682 is grouped, as lists draw it; a

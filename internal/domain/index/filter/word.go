@@ -2,13 +2,13 @@ package filter
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"opdeck/api/pattern"
 	"opdeck/api/redact"
 )
 
@@ -71,8 +71,8 @@ func (p *parser[T]) run(k token) []string {
 
 // wholeID is a complete identifier of the usual form, and shortID one as lists abbreviate it.
 var (
-	wholeID = pattern.New(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	shortID = pattern.New(`(?i)^[0-9a-z_-]{4,}(…|\.\.\.)[0-9a-z_-]{4,}$`)
+	wholeID = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	shortID = regexp.MustCompile(`(?i)^[0-9a-z_-]{4,}(…|\.\.\.)[0-9a-z_-]{4,}$`)
 )
 
 // idsFrom lists the identifiers of a pasted list, and the number of its words.
