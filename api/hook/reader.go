@@ -1,7 +1,16 @@
 package hook
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"opdeck/api"
 	"opdeck/api/jsontree"
@@ -245,4 +254,264 @@ func (r *reader) list(key string) []*reader {
 		out = append(out, &part)
 	}
 	return out
+}
+
+// MaxParts bounds the deliveries in one body.
+const MaxParts = 1000
+
+// Unreadable is the error of a body without a recognisable delivery. It is not acknowledged, so that the sender
+// retries.
+type Unreadable struct{ Detail string } // a sentence, safe to print
+
+func (u *Unreadable) Error() string { return u.Detail }
+
+func unreadable(detail string) error { return &Unreadable{Detail: detail} }
+
+// Parts returns the deliveries in a body, each as the JSON object that was sent, usually the body itself. It undoes
+// compression, byte order marks, form fields, JSON in a JSON string, wrappers and lists. contentType and encoding are
+// the header fields; at most most bytes are unpacked. The error is always an *Unreadable.
+func Parts(body []byte, contentType, encoding string, most int) ([][]byte, error) {
+	plain, err := jsontree.Unpack(body, encoding, most)
+	var coding *jsontree.CodingError
+	switch {
+	case errors.As(err, &coding):
+		return nil, unreadable("Its body has the content coding " + coding.Name +
+			", which is not supported. Use gzip, deflate or none.")
+	case errors.Is(err, jsontree.ErrTooLarge):
+		return nil, unreadable("Its body is too large once it is unpacked.")
+	case err != nil:
+		return nil, unreadable("Its compressed body cannot be unpacked.")
+	}
+	return parts(formField(plain, contentType), 0)
+}
+
+const maxWrapping = 3
+
+func parts(b []byte, depth int) ([][]byte, error) {
+	tree, err := jsontree.Parse(b)
+	if err != nil {
+		return nil, unreadable("Its body is neither JSON, nor a form with JSON in a field, nor compressed JSON.")
+	}
+	defer tree.Free()
+	v := tree.Root()
+	if v.Kind() == jsontree.String && depth < maxWrapping {
+		return parts([]byte(v.Text()), depth+1)
+	}
+	var out [][]byte
+	for _, d := range deliveries(v, 0) {
+		if d == v {
+			return [][]byte{b}, nil // unchanged, with the white space around it
+		}
+		out = append(out, bytes.Clone(d.Raw()))
+	}
+	switch {
+	case len(out) == 0:
+		return nil, unreadable("Its body contains no delivery with a hook_id. It contains " + v.Keys() + ".")
+	case len(out) > MaxParts:
+		return nil, unreadable("Its body contains more than 1,000 deliveries.")
+	}
+	return out, nil
+}
+
+// envelopeNames are the member names that identify a delivery.
+var envelopeNames = []string{"hook_id", "hook_type"}
+
+// deliveries returns the deliveries in v: v itself, its elements, or those under the only member that holds any.
+func deliveries(v jsontree.Value, depth int) []jsontree.Value {
+	var out []jsontree.Value
+	switch {
+	case depth > maxWrapping:
+	case v.Kind() == jsontree.Array:
+		for _, it := range v.Members() {
+			found := deliveries(it, depth+1)
+			if len(found) == 0 {
+				return nil // an element that is not a delivery would be lost
+			}
+			out = append(out, found...)
+		}
+	case v.Kind() != jsontree.Object:
+	case slices.ContainsFunc(envelopeNames, func(name string) bool { return v.Named(name).Kind() != 0 }):
+		return []jsontree.Value{v}
+	default:
+		for _, m := range v.Members() {
+			found := deliveries(m, depth+1)
+			if len(found) > 0 && len(out) > 0 {
+				return nil
+			}
+			out = append(out, found...)
+		}
+	}
+	return out
+}
+
+// formField returns the only field of a form that holds JSON; any other body unchanged.
+func formField(b []byte, contentType string) []byte {
+	kind, params, err := mime.ParseMediaType(contentType)
+	trimmed := bytes.TrimSpace(b)
+	if err != nil || len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] == '[' {
+		return b
+	}
+	var fields []string
+	switch kind {
+	case "application/x-www-form-urlencoded":
+		values, err := url.ParseQuery(string(trimmed))
+		if err != nil {
+			return b
+		}
+		for name, all := range values {
+			fields = append(fields, all...)
+			fields = append(fields, name) // JSON sent as a form is a field name without a value
+		}
+	case "multipart/form-data":
+		form := multipart.NewReader(bytes.NewReader(b), params["boundary"])
+		for part, err := form.NextPart(); err == nil; part, err = form.NextPart() {
+			if text, err := io.ReadAll(part); err == nil {
+				fields = append(fields, string(text))
+			}
+		}
+	}
+	fields = slices.DeleteFunc(fields, func(s string) bool {
+		s = strings.TrimSpace(s)
+		return s == "" || s[0] != '{' && s[0] != '['
+	})
+	if len(fields) != 1 {
+		return b
+	}
+	return []byte(fields[0])
+}
+
+// Operation is the part of an operation's event that Event does not hold.
+type Operation struct{ Source, Destination Side }
+
+// Side is one end of an operation. The spec shows an account as source and a beneficiary as destination; either end
+// may have either.
+type Side struct {
+	Account    untrusted.Text
+	Beneficiar untrusted.Text // the service's spelling
+}
+
+// Client is the part of a customer's event that Event does not hold.
+type Client struct {
+	OnboardingAt Stamp
+	Name         untrusted.Text
+	Lastname     untrusted.Text
+}
+
+// Account is the part of a deposit account's event (type 2 or 5) that Event does not hold.
+type Account struct {
+	Name        untrusted.Text
+	CurrencyISO untrusted.Text
+	IsDefault   Flag
+	Number      untrusted.Text
+	Hold        api.Amount // held by operations in progress
+	Requisites  []Requisite
+}
+
+// Requisite is a titled group of an account's details.
+type Requisite struct {
+	Title untrusted.Text
+	Items []RequisiteItem
+}
+
+// RequisiteItem is one detail, "IBAN" or "Bank name".
+type RequisiteItem struct {
+	ID, Key, Value untrusted.Text
+	Order          Code // a position, not an enumeration
+}
+
+// Counterparty is the part of a beneficiary's event that Event does not hold; the event's status is that of one of
+// its accounts.
+type Counterparty struct {
+	Description untrusted.Text
+	Accounts    []CounterpartyAccount
+}
+
+// CounterpartyAccount is an account of a counterparty.
+type CounterpartyAccount struct {
+	SUID        untrusted.Text
+	CurrencyISO untrusted.Text
+	Status      Code
+}
+
+func (r *reader) operation(e *Event) *Operation {
+	e.ObjectID, e.CUID = r.id("opid", true), r.id("cuid", false)
+	e.OperationType, e.Status, e.PaymentType = r.code("type"), r.code("status"), r.code("payment_type")
+	e.IsVisible, e.CreatedAt, e.UpdatedAt = r.flag("is_visible"), r.stamp("created_at"), r.stamp("updated_at")
+	o := &Operation{Source: r.side("source"), Destination: r.side("destination")}
+	e.SourceAmount, e.DestinationAmount = r.amount("source_amount", "sum"), r.amount("destination_amount", "sum")
+	e.CommissionAmount = r.amount("commission_amount", "sum")
+	e.CurrentBalanceAmount = r.amount("current_balance_amount", "sum")
+	return o
+}
+
+func (r *reader) client(e *Event) *Client {
+	e.ObjectID, e.Status = r.id("cuid", true), r.code("status")
+	e.CUID = e.ObjectID
+	e.CreatedAt, e.UpdatedAt = r.stamp("create_at"), r.stamp("update_at")
+	return &Client{OnboardingAt: r.stamp("onboarding_at"), Name: r.text("name"), Lastname: r.text("lastname")}
+}
+
+func (r *reader) account(e *Event) *Account {
+	e.ObjectID, e.CUID = r.id("suid", true), r.id("cuid", false)
+	a := &Account{Name: r.text("name"), CurrencyISO: r.text("currency_iso"), IsDefault: r.flag("is_default"),
+		Number: r.text("number")}
+	e.Status, e.CurrentBalanceAmount = r.code("status"), r.amount("balance", "money")
+	a.Hold = r.amount("hold", "money")
+	for _, g := range r.list("requisites") {
+		q := Requisite{Title: g.text("title")}
+		for _, it := range g.list("items") {
+			q.Items = append(q.Items, RequisiteItem{ID: it.text("id"), Key: it.text("key"), Value: it.text("value"),
+				Order: it.position("order")})
+		}
+		a.Requisites = append(a.Requisites, q)
+	}
+	return a
+}
+
+func (r *reader) counterparty(e *Event) *Counterparty {
+	e.ObjectID, e.CUID = r.id("suid", true), r.id("cuid", false)
+	c := &Counterparty{Description: r.text("description")}
+	for _, a := range r.list("accounts") {
+		c.Accounts = append(c.Accounts, CounterpartyAccount{SUID: a.id("suid", false),
+			CurrencyISO: a.text("currency_iso"), Status: a.code("status")})
+		r.bad = first(r.bad, a.bad)
+	}
+	return c
+}
+
+// parse parses one JSON text and refuses what JSON parsers read differently: see jsontree.Doubt.
+func parse(b []byte) (*jsontree.Tree, *Malformed) {
+	t, doubt, err := jsontree.ParseStrict(b)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	if doubt.Kind == jsontree.NoDoubt {
+		return t, nil
+	}
+	t.Free()
+	bad := doubts[doubt.Kind]
+	bad.Detail += " (byte " + strconv.Itoa(doubt.At) + ")"
+	return t, &bad
+}
+
+var doubts = map[jsontree.DoubtKind]Malformed{
+	jsontree.TooDeep:   {Reason: ReasonDepth, Detail: tooDeep},
+	jsontree.Duplicate: {Reason: ReasonDuplicate, Detail: "a name occurs twice in one object"},
+	jsontree.NotUTF8:   {Reason: ReasonEncoding, Detail: "a byte is not UTF-8"},
+	jsontree.Halved:    {Reason: ReasonEncoding, Detail: "half a surrogate pair"},
+}
+
+var tooDeep = "nested deeper than " + strconv.Itoa(jsontree.MaxDepth) + " levels"
+
+// invalid is the error of a text that is not JSON, with the position.
+func invalid(err error) *Malformed {
+	var at *json.SyntaxError
+	if !errors.As(err, &at) {
+		return &Malformed{Reason: ReasonJSON, Detail: "not JSON"}
+	}
+	place := " (byte " + strconv.FormatInt(at.Offset, 10) + ")"
+	if strings.Contains(at.Error(), "max depth") {
+		return &Malformed{Reason: ReasonDepth, Detail: tooDeep + place}
+	}
+	return &Malformed{Reason: ReasonJSON, Detail: "not one JSON value" + place}
 }

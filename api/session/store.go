@@ -1,16 +1,28 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/reach"
+	"opdeck/api/redact"
 	"opdeck/api/secret"
+	"opdeck/api/untrusted"
 )
 
 // Key names a session: one machine account at one service. Make it with
@@ -374,4 +386,322 @@ type Store interface {
 // and changed may be nil.
 type ChangeNotifier interface {
 	Changed(key Key) (changed <-chan struct{}, stop func())
+}
+
+// What came with a good status instead of a pair, as a clause about "it" that is safe to draw and holds no token.
+
+// notJSON says what a text is instead of JSON.
+func notJSON(text []byte) string {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return "it is empty"
+	}
+	start := strings.ToLower(string(text[:min(len(text), 100)]))
+	if strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html") {
+		return "it is a web page" + beginning(text)
+	}
+	var first, second json.RawMessage
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if decoder.Decode(&first) != nil {
+		return "it is not JSON" + beginning(text)
+	}
+	rest := bytes.TrimSpace(text[decoder.InputOffset():])
+	if decoder.Decode(&second) == nil {
+		return fmt.Sprintf("it has two JSON values, the second after %d bytes", len(text)-len(rest)) + beginning(text)
+	}
+	return fmt.Sprintf("after %d bytes of JSON it goes on with %s", len(text)-len(rest), sketch(rest))
+}
+
+// coded says why a content coding could not be undone.
+func coded(encoding string, err error) string {
+	var unknown *jsontree.CodingError
+	if errors.As(err, &unknown) {
+		return "its Content-Encoding is " + untrusted.Text(encoding).Line(40) + ", which opdeck does not read"
+	}
+	return "it cannot be unpacked"
+}
+
+// brokenOff says where an answer ended too early.
+func brokenOff(raw []byte, err error) string {
+	what := "it was cut off"
+	var timeout net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		what = "its end did not come in time"
+	}
+	return fmt.Sprintf("%s after %d bytes", what, len(raw)) + beginning(raw)
+}
+
+func beginning(text []byte) string {
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return ""
+	}
+	return "; it begins with " + sketch(text)
+}
+
+// maxSketch bounds a sketch, in characters.
+const maxSketch = 60
+
+// sketch draws the beginning of a text without what may be secret: of text in quotes only the names of members remain,
+// of words outside of them only short ones of letters that are no value of a name. Bytes that are no text are drawn as
+// numbers.
+func sketch(text []byte) string {
+	in := text[:min(len(text), 4*maxSketch)]
+	for len(in) < len(text) && len(in) > 0 && !utf8.RuneStart(text[len(in)]) {
+		in = in[:len(in)-1]
+	}
+	if !utf8.Valid(in) || bytes.IndexByte(in, 0) >= 0 {
+		return fmt.Sprintf("the bytes % x", text[:min(len(text), 4)])
+	}
+	var out strings.Builder
+	value := false // a word here is the value of a name, or follows one that is
+	for rest := string(in); rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
+		part := rest[:n]
+		switch {
+		case r == '"':
+			part = quotedText(rest)
+			name := !value && len(part) > 1 && strings.HasSuffix(part, `"`) && named(part[1:len(part)-1], rest[len(part):])
+			if rest = rest[len(part):]; name {
+				out.WriteString(part)
+			} else {
+				out.WriteString(`"…"`)
+			}
+			continue
+		case strings.ContainsRune(":=>", r):
+			value = true
+		case strings.ContainsRune(",;&{[(<\n", r):
+			value = false
+		case r == '/' && strings.HasSuffix(out.String(), "<"): // the end of an element
+		case wordRune(r):
+			part = rest[:max(n, len(rest)-len(strings.TrimLeftFunc(rest, wordRune)))]
+			rest = rest[len(part):]
+			if shown := value && slices.Contains(literals, part) || !value && (plainWord(part) || named(part, rest)); shown {
+				out.WriteString(part)
+			} else if value = true; !strings.HasSuffix(out.String(), "…") {
+				out.WriteString("…")
+			}
+			continue
+		}
+		if rest = rest[n:]; !unicode.IsSpace(r) || !strings.HasSuffix(out.String(), "…") {
+			out.WriteString(part)
+		}
+	}
+	return "“" + untrusted.Text(strings.Join(strings.Fields(out.String()), " ")).Line(maxSketch) + "”"
+}
+
+// literals are values that are no secret.
+var literals = []string{"true", "false", "null", "NaN", "Infinity", "-Infinity", "undefined", "None"}
+
+func wordRune(r rune) bool {
+	return r > unicode.MaxASCII || unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.+/~%$@#*\\^`|", r)
+}
+
+// quotedText is the text in quotes that s begins with, to its end.
+func quotedText(s string) string {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return s[:i+1]
+		}
+	}
+	return s
+}
+
+// named reports whether a word is the name of the value that follows.
+func named(word, rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	isName := len(word) <= 30 && !strings.ContainsFunc(word, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && r != '_'
+	})
+	return isName && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="))
+}
+
+// plainWord reports whether a word is too short or too plain for a token: up to twelve letters, or three digits.
+func plainWord(s string) bool {
+	other := func(is func(rune) bool) bool { return !strings.ContainsFunc(s, func(r rune) bool { return !is(r) }) }
+	return len(s) <= 12 && other(unicode.IsLetter) || len(s) <= 3 && other(unicode.IsDigit)
+}
+
+// Elsewhere is the target of a redirection, safe to draw: scheme, host and path, masked, without query, anything like a
+// token, and hide.
+func Elsewhere(h http.Header, hide secret.Value) string {
+	to, err := url.Parse(h.Get("Location"))
+	if err != nil || to.Host == "" && to.Path == "" {
+		return "an address that it does not name"
+	}
+	parts := strings.Split(to.Path, "/")
+	for i, part := range parts {
+		if len(part) >= 40 || !hide.Empty() && strings.Contains(part, hide.Reveal()) {
+			parts[i] = "…"
+		}
+	}
+	where := strings.Join(parts, "/")
+	if !hide.Empty() {
+		where = strings.ReplaceAll(where, hide.Reveal(), "…")
+	}
+	if to.Host != "" {
+		where = to.Scheme + "://" + to.Host + where
+	}
+	return untrusted.Text(redact.Said(where)).Line(maxQuote)
+}
+
+// beatEvery is how often an active process reports that it is alive; without a report for aliveFor it is not counted.
+const (
+	beatEvery = 30 * time.Second
+	aliveFor  = 2 * time.Minute
+	beatWait  = 2 * time.Second // a store that is locked for longer is not waited for
+)
+
+// beat records now and then in the store that this process uses the session, and detects a host that slept or whose
+// clock was set.
+func (m *Manager) beat(ctx context.Context) {
+	now := m.clock.Steady()
+	m.mu.Lock()
+	jump := m.checkClocks(now)
+	due := m.beaten == 0 || now-m.beaten >= beatEvery || now < m.beaten
+	if due {
+		m.beaten = max(1, now)
+	}
+	m.mu.Unlock()
+	if jump != 0 {
+		m.note(ctx, Event{Kind: EventClock, Took: jump, Reason: "the wall clock and the monotonic clock drifted apart"})
+		if m.cfg.OnWake != nil {
+			m.cfg.OnWake()
+		}
+	}
+	if due {
+		ctx, cancel := context.WithTimeout(ctx, beatWait)
+		defer cancel()
+		if err := m.store.Beat(ctx, m.key, m.owner); err != nil {
+			m.log.Warn("session: not listed as an instance", "err", err)
+		}
+	}
+}
+
+// checkClocks compares the progress of wall and steady clock since the last check, and drops the memory copy if they
+// differ by more than 5 s (rule G4). The caller holds m.mu.
+func (m *Manager) checkClocks(now time.Duration) (jump time.Duration) {
+	wall := m.clock.Wall()
+	jump = wall.Sub(m.clocks.wall) - (now - m.clocks.steady)
+	m.clocks = clockPair{wall: wall, steady: now}
+	if jump.Abs() <= 5*time.Second {
+		return 0
+	}
+	m.copied = memoryCopy{}
+	return jump
+}
+
+// known returns the newest state that a read has shown. A later read must not show an older one (rule A3).
+func (m *Manager) known() seen {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen
+}
+
+// rolledBack reports whether r is older than the state that was known before it was read.
+func (r Row) rolledBack(before seen) bool {
+	return r.Incarnation == before.incarnation && (r.Gen < before.gen || r.Fence < before.fence)
+}
+
+// load reads the row and records what it shows.
+func (m *Manager) load(ctx context.Context) (Row, seen, error) {
+	before, start := m.known(), m.clock.Steady()
+	row, err := m.store.Load(ctx, m.key)
+	if err != nil {
+		return row, before, err
+	}
+	m.saw(row, start)
+	return row, before, nil
+}
+
+// saw records what a read that began at start has shown.
+func (m *Manager) saw(r Row, start time.Duration) {
+	now := m.clock.Steady()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.Incarnation != m.seen.incarnation {
+		m.seen = seen{r.Incarnation, r.Gen, r.Fence}
+	} else {
+		m.seen.gen, m.seen.fence = max(m.seen.gen, r.Gen), max(m.seen.fence, r.Fence)
+	}
+	if w := (leaseWatch{r.Incarnation, r.Fence, r.Phase, m.lease.since}); w != m.lease {
+		w.since = now
+		m.lease = w
+	}
+	if r.State != Live {
+		m.copied = memoryCopy{}
+		return
+	}
+	m.copied = memoryCopy{access: accessOf(r), steadyUntil: start + r.AccessLeft - m.c.margin(r.AccessTTL),
+		wallUntil: m.clock.Wall().Add(r.AccessLeft - m.c.margin(r.AccessTTL) - (now - start))}
+}
+
+// over reports whether the holder of r's lease is gone: by the store's clock, by ours (rule G2), or because its
+// liveness lock is free (rule L2). byUs: one of the latter two.
+func (m *Manager) over(r Row) (over, byUs bool) {
+	if r.LeaseLeft <= 0 {
+		return true, false
+	}
+	now := m.clock.Steady()
+	m.mu.Lock()
+	w := m.lease
+	m.mu.Unlock()
+	if w.incarnation == r.Incarnation && w.fence == r.Fence && w.phase == r.Phase && now-w.since >= r.LeaseFor {
+		return true, true
+	}
+	if r.HasLock && m.cfg.Liveness != nil && r.Owner.ID != m.owner.ID && m.cfg.Liveness.Gone(m.key) {
+		return true, true
+	}
+	return false, false
+}
+
+// usable reports whether a call may start with r's pair now (rules B3, B4): it is live, no rotation is in progress,
+// and its hand-over is not due; or it is due, but may not happen yet (rules D2, D4, F3), and the token has not
+// expired.
+func (m *Manager) usable(r Row, before seen) bool {
+	if !m.alive(r, before) {
+		return false
+	}
+	if r.AccessLeft > m.c.margin(r.AccessTTL) {
+		return true
+	}
+	return r.waitFor(r.kind()) > 0
+}
+
+// lastUse is the least validity that a token needs after its hand-over.
+const lastUse = time.Second
+
+// alive reports whether r's pair can be used at all.
+func (m *Manager) alive(r Row, before seen) bool {
+	return r.State == Live && !r.Access.Empty() && !r.Phase.Sent() && r.AccessLeft > lastUse && !r.rolledBack(before)
+}
+
+// kind is the rotation that r's pair needs (rule C3).
+func (r Row) kind() Kind {
+	if r.State != Live || r.Refresh.Empty() || r.RefreshLeft < 5*time.Second {
+		return ByLogin
+	}
+	return ByRefresh
+}
+
+// waitFor is how long all processes must wait for a kind of rotation.
+func (r Row) waitFor(k Kind) time.Duration {
+	if k == ByRefresh {
+		return r.RefreshWait
+	}
+	return r.LoginWait
+}
+
+// note adds to the shared history; a failure is only logged.
+func (m *Manager) note(ctx context.Context, e Event) {
+	e.Owner = m.owner
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	m.log.Info("session: "+string(e.Kind), "outcome", e.Outcome, "reason", e.Reason, "gen", e.Gen, "fence", e.Fence,
+		"took", e.Took, "detail", e.Detail)
+	if err := m.store.Log(ctx, m.key, e); err != nil {
+		m.log.Warn("session: an event is not in the history", "err", err)
+	}
 }

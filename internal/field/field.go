@@ -4,11 +4,14 @@
 package field
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/format/csvcell"
 )
 
 // Kind is the kind of a field's value; it determines which getter is set.
@@ -225,3 +228,263 @@ func (c *Catalogue[T]) Columns(first ...string) []Field[T] {
 	}
 	return out
 }
+
+// Choice is one chosen column of the list of operations, as stored in the config and the state folder:
+//
+//	created          of any width
+//	amount:24        24 cells wide
+//	documents!       kept: other columns are hidden first in a narrow window
+type Choice struct {
+	Name  string // of ColumnNames
+	Width int    // in cells; 0: any
+	Kept  bool   // in narrow windows others are hidden first
+}
+
+// MaxWidth is the largest width that a person may set, in cells.
+const MaxWidth = 200
+
+// ColumnNames lists all columns of operations, the usual ones first.
+func ColumnNames() []string {
+	var out []string
+	for _, f := range Operations.Columns(usual...) {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// UsualColumns are the columns without a choice.
+func UsualColumns() []Choice {
+	out := make([]Choice, len(usual))
+	for i, name := range usual {
+		out[i].Name = name
+	}
+	return out
+}
+
+// Wanted reports whether the person asked for the column, so that others are hidden first: it is kept, has a width,
+// or is not a usual one.
+func (c Choice) Wanted() bool { return c.Kept || c.Width > 0 || !slices.Contains(usual, c.Name) }
+
+// String formats the choice for ParseColumns: NAME, NAME:WIDTH or NAME!.
+func (c Choice) String() string {
+	out := c.Name
+	if c.Width > 0 {
+		out += ":" + strconv.Itoa(c.Width)
+	}
+	if c.Kept && !(Choice{Name: c.Name, Width: c.Width}).Wanted() {
+		out += "!"
+	}
+	return out
+}
+
+// ColumnStrings formats a choice for ParseColumns.
+func ColumnStrings(list []Choice) []string {
+	out := make([]string, len(list))
+	for i, c := range list {
+		out[i] = c.String()
+	}
+	return out
+}
+
+// ParseColumns parses a choice; aliases are allowed. Each column may occur once; a width is from Column.Least to
+// MaxWidth. An empty list is nil. The error is a sentence for people.
+func ParseColumns(list []string) ([]Choice, error) {
+	var out []Choice
+	for _, e := range list {
+		c, err := parseColumn(e)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(out, func(o Choice) bool { return o.Name == c.Name }) {
+			return nil, fmt.Errorf("the column %s is listed twice", c.Name)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func parseColumn(e string) (Choice, error) {
+	name, kept := strings.CutSuffix(e, "!")
+	name, width, sized := strings.Cut(name, ":")
+	f, ok := Operations.Find(name)
+	if !ok || f.Column.Min == 0 {
+		return Choice{}, fmt.Errorf("there is no column %q; use one of %s", name, strings.Join(ColumnNames(), ", "))
+	}
+	c := Choice{Name: f.Name, Kept: kept}
+	if sized {
+		n, err := strconv.Atoi(width)
+		if err != nil || n < f.Column.Least || n > MaxWidth {
+			return Choice{}, fmt.Errorf("the width of %s must be from %d to %d", f.Name, f.Column.Least, MaxWidth)
+		}
+		c.Width = n
+	}
+	return c, nil
+}
+
+// cutItem splits "documents[g-1].isLock" after the bracket.
+func cutItem(path string) (item, rest string, ok bool) {
+	item, rest, ok = strings.Cut(path, "].")
+	return item + "]", rest, ok && strings.HasPrefix(path, "documents[")
+}
+
+// SheetColumn is one column of a CSV file.
+type SheetColumn[T any] struct {
+	Head string
+	Cell func(T) csvcell.Cell
+}
+
+// Sheet returns the columns of all fields, in the catalogue's order. An amount has two columns, currency and number,
+// unless the currency is a field of its own; a party has its name and account number; a field of lockable items has a
+// count of the locked ones, "?" if it is not known.
+func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
+	var out []SheetColumn[T]
+	for _, f := range c.fields {
+		if f.Kind == Money && !c.declares(f.currency()) {
+			out = append(out, f.currencySheet())
+		}
+		out = append(out, f.Sheet()...)
+	}
+	return out
+}
+
+// SheetOf returns the columns of these fields. The currency of an amount is the column after it.
+func (c *Catalogue[T]) SheetOf(names ...string) []SheetColumn[T] {
+	var out []SheetColumn[T]
+	for _, f := range c.named(names...) {
+		if out = append(out, f.Sheet()...); f.Kind != Money {
+			continue
+		}
+		if own, _, ok := c.at(f.currency()); ok && own.JSON == f.currency() {
+			out = append(out, own.Sheet()...)
+		} else {
+			out = append(out, f.currencySheet())
+		}
+	}
+	return out
+}
+
+// currency is the path of an amount's currency.
+func (f Field[T]) currency() string { return f.JSON + ".currencyCode" }
+
+func (f Field[T]) currencySheet() SheetColumn[T] {
+	return SheetColumn[T]{f.Name + "_currency", func(r T) csvcell.Cell {
+		return csvcell.Text(string(f.Money(r).CurrencyCode))
+	}}
+}
+
+// Sheet returns the columns of a field without the currency of an amount.
+func (f Field[T]) Sheet() []SheetColumn[T] {
+	var out []SheetColumn[T]
+	add := func(head string, cell func(T) csvcell.Cell) { out = append(out, SheetColumn[T]{head, cell}) }
+	text := func(r T) csvcell.Cell { return csvcell.Text(string(f.Text(r))) }
+	switch f.Kind {
+	case Money:
+		add(f.Name, func(r T) csvcell.Cell { return amountCell(f.Money(r)) })
+	case Time:
+		add(csvcell.Zoned(f.Name), func(r T) csvcell.Cell { return timeCell(f.Time(r)) })
+	case Count:
+		add(f.Name, f.ifReported(func(r T) csvcell.Cell { return csvcell.Number(strconv.Itoa(f.Count(r))) }))
+		if f.Locks != nil {
+			add("locked_"+f.Name, f.ifReported(func(r T) csvcell.Cell {
+				if n := f.Locks(r); n.Unknown == 0 {
+					return csvcell.Number(strconv.Itoa(n.Locked))
+				}
+				return csvcell.Text("?")
+			}))
+		}
+	case Lock:
+		add(f.Name, func(r T) csvcell.Cell { return csvcell.Text(f.LockWord(r)) })
+	case Flag:
+		add(f.Name, f.ifReported(func(r T) csvcell.Cell { return csvcell.Text(strconv.FormatBool(f.Flag(r))) }))
+	case Party:
+		add(f.Name, text)
+		add(f.Name+"_number", func(r T) csvcell.Cell { return csvcell.Text(accountNumber(f.Party(r))) })
+	default:
+		if f.Column.Decimal {
+			text = func(r T) csvcell.Cell { return csvcell.Number(string(f.Text(r))) }
+		}
+		add(f.Name, text)
+	}
+	return out
+}
+
+// declares reports whether a field has this path in the service's record.
+func (c *Catalogue[T]) declares(path string) bool {
+	f, rest, ok := c.at(path)
+	return ok && rest == "" && f.JSON == path
+}
+
+// ifReported is a cell that is empty if the record does not have the field.
+func (f Field[T]) ifReported(cell func(T) csvcell.Cell) func(T) csvcell.Cell {
+	return func(r T) csvcell.Cell {
+		if !f.IsReported(r) {
+			return csvcell.Cell{}
+		}
+		return cell(r)
+	}
+}
+
+// amountCell is an amount without its currency, "?" if it is not known.
+func amountCell(m api.Money) csvcell.Cell {
+	if m.Empty() {
+		return csvcell.Cell{}
+	}
+	d, err := m.Decimal()
+	if err != nil {
+		return csvcell.Text("?")
+	}
+	return csvcell.Amount(d, string(m.CurrencyCode))
+}
+
+// timeCell is a moment; one that is not understood is written raw.
+func timeCell(t api.Time) csvcell.Cell {
+	if t.IsZero() {
+		return csvcell.Text(string(t.Raw))
+	}
+	return csvcell.Time(t.Time)
+}
+
+func accountNumber(p api.Party) string {
+	switch {
+	case p.CounterpartyAccount != nil:
+		return string(p.CounterpartyAccount.Number)
+	case p.Account != nil:
+		return string(p.Account.Number)
+	}
+	return ""
+}
+
+// PartyAccounts are the fields of a customer's account that is a side of an operation.
+var PartyAccounts = New(
+	Field[api.PartyAccount]{Name: "account", JSON: "name", Kind: Text, About: "the account's name",
+		Text: func(a api.PartyAccount) untrusted.Text { return a.Name }},
+	Field[api.PartyAccount]{Name: "number", JSON: "number", Kind: Text, Sensitive: true, About: "the account number",
+		Text: func(a api.PartyAccount) untrusted.Text { return a.Number }},
+	Field[api.PartyAccount]{Name: "account id", JSON: "id", Kind: ID, About: "the account's identifier",
+		Text: func(a api.PartyAccount) untrusted.Text { return a.ID }},
+	Field[api.PartyAccount]{Name: "customer", JSON: "customer.name", Kind: Text, About: "its customer's name",
+		Text: func(a api.PartyAccount) untrusted.Text { return a.Customer.Name }},
+	Field[api.PartyAccount]{Name: "cuid", JSON: "customer.cuid", Kind: ID, About: "its customer's identifier",
+		Text: func(a api.PartyAccount) untrusted.Text { return a.Customer.CUID }},
+)
+
+// CounterpartyAccounts are the fields of a counterparty's account that is a side of an
+// operation.
+var CounterpartyAccounts = New(
+	Field[api.CounterpartyAccount]{Name: "account", JSON: "name", Kind: Text, About: "the account's name",
+		Text: func(a api.CounterpartyAccount) untrusted.Text { return a.Name }},
+	Field[api.CounterpartyAccount]{Name: "number", JSON: "number", Kind: Text, Sensitive: true,
+		About: "the account number",
+		Text:  func(a api.CounterpartyAccount) untrusted.Text { return a.Number }},
+	Field[api.CounterpartyAccount]{Name: "account id", JSON: "id", Kind: ID, About: "the account's identifier",
+		Text: func(a api.CounterpartyAccount) untrusted.Text { return a.ID }},
+	Field[api.CounterpartyAccount]{Name: "counterparty", JSON: "counterparty.name", Kind: Text,
+		About: "the counterparty's name",
+		Text:  func(a api.CounterpartyAccount) untrusted.Text { return a.Counterparty.Name }},
+	Field[api.CounterpartyAccount]{Name: "bank", JSON: "counterparty.bankName", Kind: Text,
+		About: "the counterparty's bank",
+		Text:  func(a api.CounterpartyAccount) untrusted.Text { return a.Counterparty.BankName }},
+	Field[api.CounterpartyAccount]{Name: "counterparty id", Aliases: []string{"suid"}, JSON: "counterparty.suid", Kind: ID,
+		About: "the counterparty's identifier",
+		Text:  func(a api.CounterpartyAccount) untrusted.Text { return a.Counterparty.SUID }},
+)

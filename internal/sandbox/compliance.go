@@ -1,15 +1,21 @@
 package sandbox
 
 import (
+	"context"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"opdeck/api"
 )
 
 // linkTTL is the lifetime of a compliance link, which opens once.
@@ -189,4 +195,269 @@ func verifyCustomer(c *call, tx *sql.Tx) (customerRow, error) {
 		return customerRow{}, err
 	}
 	return rows[0], nil
+}
+
+// shareTTL is how long a share token lives (spec, Limits rule 4).
+const shareTTL = 20 * time.Minute
+
+// Scenarios of share tokens.
+const (
+	ScenarioOK          = "ok"          // applied, nothing outstanding
+	ScenarioOutstanding = "outstanding" // applied, document sets outstanding
+	ScenarioRejected    = "rejected"    // the profile is not verified
+	ScenarioExpired     = "expired"     // 20 minutes are over
+	ScenarioWrongKind   = "wrong-kind"  // of the other kind of customer
+)
+
+// ShareToken is a token that the sandbox's identity provider has issued.
+type ShareToken struct {
+	Token    string    `json:"token"`
+	Kind     string    `json:"kind"` // INDIVIDUAL or CORPORATE
+	Scenario string    `json:"scenario"`
+	Customer string    `json:"customer"` // cuid it was issued for; "": any
+	Name     string    `json:"name,omitempty"`
+	Until    time.Time `json:"until"`
+	Used     bool      `json:"used"`
+}
+
+type shareTokenRow struct {
+	ShareToken
+	until, used int64
+}
+
+const shareSelect = `SELECT token, kind, scenario, customer, until, used FROM share WHERE `
+
+func (t *shareTokenRow) columns() []any {
+	return []any{&t.Token, &t.Kind, &t.Scenario, &t.Customer, &t.until, &t.used}
+}
+
+func (t shareTokenRow) public() ShareToken {
+	t.Until, t.Used = time.Unix(0, t.until).UTC(), t.used != 0
+	return t.ShareToken
+}
+
+// demoToken accepts tokens that people can type: "demo-KIND-SCENARIO-ANYTHING"
+// with KIND individual or corporate. It counts as issued when first shown; each
+// works once, so vary ANYTHING.
+func demoToken(token string, now time.Time) (t shareTokenRow, found bool) {
+	rest, found := strings.CutPrefix(token, "demo-")
+	kind, rest, dash := strings.Cut(rest, "-")
+	scenario, _, _ := strings.Cut(rest, "-")
+	kind = strings.ToUpper(kind)
+	if !found || !dash || kind != "INDIVIDUAL" && kind != "CORPORATE" {
+		return t, false
+	}
+	t.Token, t.Kind, t.Scenario, t.until = token, kind, scenario, now.Add(shareTTL).UnixNano()
+	switch scenario {
+	case ScenarioOK, ScenarioOutstanding, ScenarioRejected:
+	case ScenarioExpired:
+		t.until = now.UnixNano()
+	default:
+		return t, false
+	}
+	return t, true
+}
+
+// IssueShareToken makes the identity provider issue a token. Customer may be
+// "" (a token for any customer of that kind).
+func (s *store) IssueShareToken(ctx context.Context, kind, scenario, customer string) (ShareToken, error) {
+	var t shareTokenRow
+	err := s.write(ctx, func(tx *sql.Tx) (err error) {
+		t, err = issueShare(ctx, tx, kind, scenario, customer, s.clock(), 0)
+		return err
+	})
+	return t.public(), err
+}
+
+func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string, now time.Time,
+	ready int) (t shareTokenRow, err error) {
+	if kind != "INDIVIDUAL" && kind != "CORPORATE" {
+		return t, refuse(http.StatusBadRequest, "kind must be INDIVIDUAL or CORPORATE")
+	}
+	t.Kind, t.Scenario, t.Customer, t.until = kind, scenario, customer, now.Add(shareTTL).UnixNano()
+	switch scenario {
+	case ScenarioOK, ScenarioOutstanding, ScenarioRejected:
+	case ScenarioExpired:
+		t.until = now.Add(-time.Second).UnixNano()
+	case ScenarioWrongKind:
+		t.Kind = map[string]string{"INDIVIDUAL": "CORPORATE", "CORPORATE": "INDIVIDUAL"}[kind]
+	default:
+		return t, refuse(http.StatusBadRequest, "scenario must be ok, outstanding, rejected, expired or wrong-kind")
+	}
+	t.Token = "sbxshare_" + base64.RawURLEncoding.EncodeToString(randomBytes(24))
+	err = execute(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, ?)`,
+		t.Token, t.Kind, t.Scenario, t.Customer, t.until, ready)
+	return t, err
+}
+
+// ShareTokens are tokens ready to be tried: for each customer that was not
+// shared yet one that applies, one that leaves document sets outstanding and
+// one of the wrong kind. Each has at least ten minutes left.
+func (s *store) ShareTokens(ctx context.Context) ([]ShareToken, error) {
+	var list []ShareToken
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		now := s.clock()
+		if err := execute(ctx, tx, `DELETE FROM share WHERE ready = 1 AND used = 0 AND until < ?`,
+			now.Add(shareTTL/2).UnixNano()); err != nil {
+			return err
+		}
+		customers, err := queryCustomers(ctx, tx, ` WHERE shared = 0 ORDER BY n`)
+		if err != nil {
+			return err
+		}
+		for _, c := range customers {
+			if err := readyTokens(ctx, tx, c, now, &list); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+func readyTokens(ctx context.Context, tx *sql.Tx, c customerRow, now time.Time, list *[]ShareToken) error {
+	for _, scenario := range []string{ScenarioOK, ScenarioOutstanding, ScenarioWrongKind} {
+		var t shareTokenRow
+		ready, err := query(ctx, tx, (*shareTokenRow).columns,
+			shareSelect+`ready = 1 AND used = 0 AND customer = ? AND scenario = ? LIMIT 1`, c.cuid, scenario)
+		if err != nil {
+			return err
+		}
+		if len(ready) > 0 {
+			t = ready[0]
+		} else if t, err = issueShare(ctx, tx, c.kind, scenario, c.cuid, now, 1); err != nil {
+			return err
+		}
+		t.Name = c.display
+		*list = append(*list, t.public())
+	}
+	return nil
+}
+
+// States of a customer's application.
+const (
+	appNone      = ""
+	appDraft     = "DRAFT"
+	appSubmitted = "SUBMITTED"
+)
+
+const (
+	textUnconfigured = "Application is not configured"
+	textSubmitted    = "Application is already submitted"
+)
+
+// getApplication: GET /v2/customer/{customerId}/application. It returns what was set, before that the customer's own
+// profile; either individual or corporate.
+func getApplication(c *call) (any, error) {
+	row, err := findCustomer(c.ctx, c.ro, c.params[0])
+	if err != nil {
+		return nil, err
+	}
+	status, body := row.appStatus, json.RawMessage(row.application)
+	if status == appNone {
+		status = "NEW"
+	}
+	if row.application == "" {
+		body = row.defaultApplication()
+	}
+	return patch{"status": status, "outstanding": row.outstanding(), "shared": row.shared != 0,
+		row.applicationKey(): body}, nil
+}
+
+func (c *customerRow) applicationKey() string {
+	if c.kind == "CORPORATE" {
+		return "corporate"
+	}
+	return "individual"
+}
+
+func (c *customerRow) defaultApplication() json.RawMessage {
+	if c.kind == "CORPORATE" {
+		return encode(patch{"application": patch{"companyName": c.company, "emailAddress": c.email,
+			"telephoneNumber": c.phone, "taxReferenceNumber": ""},
+			"documents": []any{}})
+	}
+	return encode(patch{"application": patch{"firstName": c.name, "middleName": "", "lastName": c.lastname,
+		"emailAddress":    c.email,
+		"telephoneNumber": c.phone, "taxReferenceNumber": ""}, "documents": []any{}})
+}
+
+// applicationIn is the part that Set reads; further fields are kept unchanged.
+type applicationIn struct {
+	Application *struct {
+		FirstName   string `json:"firstName"`
+		LastName    string `json:"lastName"`
+		CompanyName string `json:"companyName"`
+	} `json:"application"`
+	Documents []struct {
+		Type string `json:"type"`
+	} `json:"documents"`
+}
+
+// setApplication: POST /v2/customer/{customerId}/application, deprecated.
+func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
+	_, individual := in["individual"]
+	_, corporate := in["corporate"]
+	if individual == corporate {
+		return nil, refuse(http.StatusBadRequest, "Send either individual or corporate")
+	}
+	err := c.write(c.ctx, func(tx *sql.Tx) error {
+		row, err := findCustomer(c.ctx, tx, c.params[0])
+		if err != nil {
+			return err
+		}
+		body, sent := in[row.applicationKey()]
+		if !sent {
+			return refuse(http.StatusBadRequest, "The application does not match the customer's type "+row.kind)
+		}
+		if err := checkApplication(body, row.kind); err != nil {
+			return err
+		}
+		if row.appStatus == appSubmitted {
+			return refuse(http.StatusConflict, textSubmitted)
+		}
+		row.application, row.appStatus = string(body), appDraft
+		return saveCustomer(c, tx, row)
+	})
+	// These headers announce the end of this call.
+	a := jsonAnswer(http.StatusOK, action(true, "Application saved successfully"))
+	a.header["Deprecation"] = []string{"true"}
+	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`,
+		url.PathEscape(c.params[0]))}
+	return a, err
+}
+
+func checkApplication(body []byte, kind string) error {
+	var in applicationIn
+	switch err := json.Unmarshal(body, &in); {
+	case err != nil:
+		return refuse(http.StatusBadRequest, "The application does not have the expected shape")
+	case in.Application == nil:
+		return refuse(http.StatusBadRequest, "application is required")
+	case kind == "INDIVIDUAL" && (in.Application.FirstName == "" || in.Application.LastName == ""):
+		return refuse(http.StatusBadRequest, "firstName and lastName are required")
+	}
+	for _, d := range in.Documents {
+		if !slices.Contains(api.ApplicationDocumentTypes(), d.Type) {
+			return refuse(http.StatusBadRequest, "Unknown document type: "+d.Type)
+		}
+	}
+	return nil
+}
+
+// finalize: PATCH /v2/customer/{customerId}/application; no body.
+func finalize(c *call) (any, error) {
+	return action(true, "Application submitted successfully"), c.write(c.ctx, func(tx *sql.Tx) error {
+		row, err := findCustomer(c.ctx, tx, c.params[0])
+		switch {
+		case err != nil:
+			return err
+		case row.appStatus == appNone && !(c.variants.Load().ShareApart && row.shared != 0):
+			return refuse(http.StatusConflict, textUnconfigured)
+		case row.appStatus == appSubmitted:
+			return refuse(http.StatusConflict, textSubmitted)
+		}
+		row.appStatus, row.status = appSubmitted, customerModeration
+		return saveCustomer(c, tx, row)
+	})
 }

@@ -1,13 +1,27 @@
 package sandbox
 
 import (
+	"bytes"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"opdeck/api"
 )
 
 // Texts of refused removals, exactly as documented.
@@ -128,4 +142,326 @@ func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, fil
 func parseGUID(text string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(text)
 	return id, err == nil && id.String() == strings.ToLower(text)
+}
+
+type fileRow struct {
+	n, customer, size, created int64
+	guid                       uuid.UUID
+	cuid                       string
+	name, mime, kind, info     string
+	locked                     bool
+}
+
+const fileFrom = ` FROM file f JOIN customer c ON c.n = f.customer`
+
+func queryFiles(ctx context.Context, q querier, tail string, args ...any) ([]fileRow, error) {
+	return query(ctx, q, (*fileRow).columns,
+		`SELECT f.n, f.guid, f.customer, c.cuid, f.name, f.mime, f.size, f.kind, f.info, f.locked, f.created`+
+			fileFrom+tail, args...)
+}
+
+func (f *fileRow) columns() []any {
+	return []any{&f.n, &f.guid, &f.customer, &f.cuid, &f.name, &f.mime, &f.size, &f.kind, &f.info, &f.locked, &f.created}
+}
+
+// findFile finds a document, of the customer if cuid is given.
+func findFile(ctx context.Context, q querier, cuid, id string) (fileRow, error) {
+	guid, valid := parseGUID(id)
+	if !valid {
+		return fileRow{}, notFound("Document", id)
+	}
+	rows, err := queryFiles(ctx, q, ` WHERE f.guid = ? AND ? IN ('', c.cuid)`, guid[:], cuid)
+	return only(rows, err, "Document", id)
+}
+
+func (f *fileRow) render() any {
+	return object{"id", f.guid.String(), "customerId", f.cuid, "name", f.name, "size", f.size, "mime", f.mime, "type",
+		f.kind, "info", f.info,
+		"status", "NEW", "isLock", f.locked, "createAt", stamp(f.created)}
+}
+
+// listFiles: GET /v2/customer/{customerId}/file.
+func listFiles(c *call) (any, error) {
+	if _, err := findCustomer(c.ctx, c.ro, c.params[0]); err != nil {
+		return nil, err
+	}
+	w := &where{}
+	w.equal("c.cuid", c.params[0])
+	return listPage(c, fileFrom, w, "f.created DESC, f.n DESC", queryFiles, (*fileRow).render)
+}
+
+// downloadFile: GET /v2/customer/{customerId}/file/{id}.
+func downloadFile(c *call) (any, error) {
+	f, err := findFile(c.ctx, c.ro, c.params[0], c.params[1])
+	if err != nil {
+		return nil, err
+	}
+	var content []byte
+	if err := c.ro.QueryRowContext(c.ctx, `SELECT content FROM file WHERE n = ?`, f.n).Scan(&content); err != nil {
+		return nil, err
+	}
+	if content == nil {
+		content = sampleContent(f)
+	}
+	disposition := mime.FormatMediaType("attachment", map[string]string{"filename": headerSafe(f.name)})
+	if disposition == "" {
+		disposition = "attachment"
+	}
+	return answer{status: http.StatusOK, body: content, header: http.Header{
+		"Content-Type": {f.mime}, "Content-Disposition": {disposition}, "Cache-Control": {"private, max-age=3600"}}}, nil
+}
+
+// headerSafe removes what a header must not contain.
+func headerSafe(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// sampleContent is the body of a sample file: a picture, or the start of its format and then lines of text, padded to
+// its size.
+func sampleContent(f fileRow) []byte {
+	b := samplePicture(f.mime, f.guid)
+	if f.mime == "application/pdf" {
+		b = []byte("%PDF-1.4\n% sample document\n")
+	}
+	line := "Sample document " + f.guid.String() + ".\n"
+	b = append(b, strings.Repeat(line, max(int(f.size)-len(b), 0)/len(line)+1)...)
+	return b[:f.size]
+}
+
+// deleteFile: DELETE /v2/customer/{customerId}/file/{id}. It deletes content and metadata permanently. A locked
+// document, or one attached to an operation, is refused.
+func deleteFile(c *call) (any, error) {
+	return action(true, "Document deleted successfully"), c.write(c.ctx, func(tx *sql.Tx) error {
+		f, err := findFile(c.ctx, tx, c.params[0], c.params[1])
+		if err != nil {
+			return err
+		}
+		if f.locked {
+			return refuse(http.StatusLocked, textLocked)
+		}
+		links, err := count(c.ctx, tx, `SELECT count(*) FROM link WHERE file = ?`, f.n)
+		if err != nil {
+			return err
+		}
+		if links > 0 {
+			return refuse(http.StatusConflict, fmt.Sprintf("Document %s is attached to an operation", c.params[1]))
+		}
+		return execute(c.ctx, tx, `DELETE FROM file WHERE n = ?`, f.n)
+	})
+}
+
+// fileKind is a kind of file with its size limit.
+type fileKind struct {
+	name  string
+	limit int64
+}
+
+const megabyte = 1 << 20
+
+var fileKinds = map[string]fileKind{
+	"application/pdf":    {"PDF", 10 * megabyte},
+	"image/jpeg":         {"JPEG", 5 * megabyte},
+	"image/png":          {"PNG", 5 * megabyte},
+	"application/msword": {"Word", 5 * megabyte},
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": {"Word", 5 * megabyte},
+	"text/plain": {"text", megabyte},
+}
+
+var kindByExtension = map[string]string{
+	".pdf": "application/pdf", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
+	".doc":  "application/msword",
+	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".txt": "text/plain",
+}
+
+// mediaType is the part's own type, else by the extension.
+func mediaType(header, name string) string {
+	kind, _, err := mime.ParseMediaType(header)
+	if err != nil || kind == "application/octet-stream" {
+		kind = kindByExtension[strings.ToLower(path.Ext(name))]
+	}
+	return kind
+}
+
+func sizeText(n int64) string { return strconv.FormatInt(n/megabyte, 10) + " MB" }
+
+// upload is what came in a multipart body.
+type upload struct {
+	fields  map[string]string
+	name    string
+	mime    string
+	content []byte
+	found   bool
+}
+
+// readUpload reads the parts customerId, attach, info and type.
+func readUpload(c *call) (upload, error) {
+	u := upload{fields: map[string]string{}}
+	reader, err := c.r.MultipartReader()
+	if err != nil {
+		return u, refuse(http.StatusUnsupportedMediaType, "Content-Type must be multipart/form-data")
+	}
+	for {
+		part, err := reader.NextPart()
+		if errors.Is(err, io.EOF) {
+			return u, nil
+		}
+		if err != nil {
+			return u, refuse(http.StatusBadRequest, "The multipart body is broken")
+		}
+		if err := u.part(part); err != nil {
+			return u, err
+		}
+	}
+}
+
+func (u *upload) part(p *multipart.Part) error {
+	if p.FormName() != "attach" {
+		value, err := io.ReadAll(io.LimitReader(p, 64<<10))
+		if err != nil {
+			return refuse(http.StatusBadRequest, "The multipart body is broken")
+		}
+		u.fields[p.FormName()] = string(value)
+		return nil
+	}
+	u.found, u.name = true, path.Base(strings.ReplaceAll(p.FileName(), `\`, "/"))
+	u.mime = mediaType(p.Header.Get("Content-Type"), u.name)
+	kind, known := fileKinds[u.mime]
+	if !known {
+		return refuse(http.StatusUnsupportedMediaType, "Files of this kind are not accepted: PDF, JPEG, PNG, Word and "+
+			"text are")
+	}
+	content, err := io.ReadAll(io.LimitReader(p, kind.limit+1))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "The multipart body is broken")
+	}
+	if int64(len(content)) > kind.limit {
+		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file is too large: the limit for %s is %s",
+			kind.name, sizeText(kind.limit)))
+	}
+	u.content = content
+	return nil
+}
+
+func (u *upload) check() error {
+	switch {
+	case u.fields["customerId"] == "":
+		return refuse(http.StatusBadRequest, "customerId is required")
+	case !u.found:
+		return refuse(http.StatusBadRequest, "attach is required")
+	case len(u.content) == 0:
+		return refuse(http.StatusBadRequest, "The file is empty")
+	}
+	if t := u.fields["type"]; t != "" && !slices.Contains(api.DocumentTypes(), t) {
+		return refuse(http.StatusBadRequest, "Unknown document type: "+t)
+	}
+	return nil
+}
+
+// uploadFile: POST /v2/customer/file.
+func uploadFile(c *call) (any, error) {
+	u, err := readUpload(c)
+	if err == nil {
+		err = u.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	kind := u.fields["type"]
+	if kind == "" {
+		kind = "OPERATION_DOCUMENT"
+	}
+	f := fileRow{guid: uuid.New(), name: u.name, mime: u.mime, size: int64(len(u.content)), kind: kind,
+		info: u.fields["info"], created: c.at.UnixNano()}
+	err = c.write(c.ctx, func(tx *sql.Tx) error {
+		owner, err := findCustomer(c.ctx, tx, u.fields["customerId"])
+		if err != nil {
+			return err
+		}
+		f.customer, f.cuid = owner.n, owner.cuid
+		return execute(c.ctx, tx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked,
+			created, content) VALUES(?, 0, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
+	})
+	return f.render(), err
+}
+
+// leastPicture is how large a sample picture is at least, in bytes: what is encoded has
+// room in it.
+const leastPicture = 24 << 10
+
+// samplePicture is a picture of that media type, different for each id: a receipt as a
+// PNG, an identity card as a JPEG; nil for other types.
+func samplePicture(mime string, id [16]byte) []byte {
+	var b bytes.Buffer
+	var err error
+	switch mime {
+	case "image/png":
+		err = png.Encode(&b, receipt(id))
+	case "image/jpeg":
+		err = jpeg.Encode(&b, card(id), &jpeg.Options{Quality: 70})
+	}
+	if err != nil {
+		return nil
+	}
+	return b.Bytes()
+}
+
+var (
+	paper = color.RGBA{250, 248, 240, 255}
+	ink   = color.RGBA{40, 44, 52, 255}
+)
+
+// tint is a colour made of an id.
+func tint(id [16]byte, from int) color.RGBA {
+	return color.RGBA{60 + id[from]/2, 60 + id[from+1]/2, 60 + id[from+2]/2, 255}
+}
+
+func fill(img *image.RGBA, x, y, w, h int, c color.RGBA) {
+	for at := range w * h {
+		img.SetRGBA(x+at%w, y+at/w, c)
+	}
+}
+
+// receipt is a page with a coloured head, lines of writing, and a sum.
+func receipt(id [16]byte) image.Image {
+	img := image.NewRGBA(image.Rect(0, 0, 360, 480))
+	fill(img, 0, 0, 360, 480, color.RGBA{90, 95, 105, 255})
+	fill(img, 30, 20, 300, 440, paper)
+	fill(img, 30, 20, 300, 60, tint(id, 0))
+	for i := range 9 {
+		y := 110 + 28*i
+		fill(img, 55, y, 60+int(id[i])/2, 10, ink)
+		fill(img, 260, y, 45, 10, ink)
+	}
+	fill(img, 55, 385, 250, 4, ink)
+	fill(img, 215, 405, 90, 22, tint(id, 0))
+	return img
+}
+
+// card is an identity card: a portrait beside lines of writing.
+func card(id [16]byte) image.Image {
+	img := image.NewRGBA(image.Rect(0, 0, 480, 320))
+	fill(img, 0, 0, 480, 320, tint(id, 3))
+	fill(img, 20, 20, 440, 280, paper)
+	fill(img, 20, 20, 440, 46, tint(id, 6))
+	fill(img, 45, 90, 140, 180, color.RGBA{190, 205, 220, 255})
+	for y := 90; y < 270; y++ {
+		for x := 45; x < 185; x++ {
+			dx, head, body := x-115, y-150, y-290
+			if dx*dx+head*head < 38*38 {
+				img.SetRGBA(x, y, color.RGBA{225, 180, 150, 255})
+			} else if dx*dx+body*body < 90*90 {
+				img.SetRGBA(x, y, tint(id, 9))
+			}
+		}
+	}
+	for i := range 6 {
+		fill(img, 215, 95+30*i, 80+int(id[10+i])/2, 12, ink)
+	}
+	return img
 }

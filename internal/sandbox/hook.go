@@ -1,9 +1,23 @@
 package sandbox
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"encoding/json"
+	"hash/fnv"
+	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
 )
 
 // hookParameters are the webhook settings, as the service writes them.
@@ -62,4 +76,348 @@ func setHook(c *call, in hookIn) (any, error) {
 		st.Hook = hook
 		return nil
 	})
+}
+
+// Types of webhooks.
+const (
+	hookOperation = iota + 1
+	hookAccount
+	hookClient
+	hookCounterparty
+	hookRequisite
+)
+
+func hookStamp(ns int64) object { return object{"seconds", ns / 1e9, "nanos,omitempty", ns % 1e9} }
+
+// hook is an amount in a webhook: zeros are omitted. Units are a number of any length.
+func (m money) hook() object {
+	units := json.Number(m.units)
+	if m.units == "0" {
+		units = ""
+	}
+	return object{"currency_code", m.currency, "units,omitempty", units, "nanos,omitempty", m.nanos}
+}
+
+// inDollars converts m with fixed sample rates, for the "default" amounts.
+func (m money) inDollars() money {
+	perMille := dollarsPerMille[m.currency]
+	units, fine := new(big.Int).SetString(m.units, 10)
+	if !fine {
+		return money{currency: "USD", units: "0"}
+	}
+	billion := big.NewInt(1_000_000_000)
+	total := units.Mul(units, billion)
+	total.Add(total, big.NewInt(m.nanos)).Mul(total, big.NewInt(perMille)).Quo(total, big.NewInt(1000))
+	cents := big.NewInt(10_000_000)
+	total.Quo(total, cents).Mul(total, cents)
+	rest := new(big.Int)
+	total.QuoRem(total, billion, rest)
+	return money{currency: "USD", units: total.String(), nanos: rest.Int64()}
+}
+
+func (m money) amount() object { return object{"sum", m.hook(), "default", m.inDollars().hook()} }
+
+func (m money) held() object { return object{"money", m.hook(), "default", m.inDollars().hook()} }
+
+// raise puts an event into the outbox if the settings request it.
+func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
+	if !c.st.Hook.wants(hookType) {
+		return nil
+	}
+	id := uuid.NewString()
+	body := encode(object{"hook_id", id, "hook_type", hookType, "Data", object{name, data}})
+	err := execute(c.ctx, tx, `INSERT INTO outbox(hook_id, hook_type, body, created, next) VALUES(?, ?, ?, ?, ?)`,
+		id, hookType, string(body), c.at.UnixNano(), c.at.UnixNano())
+	if err == nil {
+		c.notifyDeliverer()
+	}
+	return err
+}
+
+// codeShown is the code of the word that a read shows: a word outside the documented list always has the same code
+// above them.
+func codeShown(names []string, word string) int {
+	if code := codeOf(names, word); code >= 0 {
+		return code
+	}
+	h := fnv.New32a()
+	h.Write([]byte(word))
+	return 100 + int(h.Sum32()%900)
+}
+
+func (a *amountJSON) hook() object {
+	if a == nil {
+		return nil
+	}
+	return a.Sum.money().amount()
+}
+
+// raiseOperation sends what a read of o shows.
+func raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
+	var shown operationJSON
+	if err := decode(o.render(c.st.dataset(), nil), &shown); err != nil {
+		return err
+	}
+	source := object{"account,omitempty", o.account.id}
+	destination := object{"account,omitempty", o.second.id, "beneficiar,omitempty", o.targetID.String}
+	if o.typ == typeDeposit {
+		source, destination = destination, source
+	}
+	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", shown.Opid,
+		"type,omitempty", codeShown(operationTypes, shown.Type),
+		"status,omitempty", codeShown(operationStatuses, shown.Status),
+		"payment_type,omitempty", codeShown(paymentTypes, shown.PaymentType), "is_visible,omitempty", shown.IsVisible,
+		"created_at", hookStamp(o.created), "updated_at", hookStamp(o.updated), "source", source, "destination", destination,
+		"source_amount,omitempty", shown.SourceSum.hook(), "destination_amount,omitempty", shown.DestSum.hook(),
+		"commission_amount,omitempty", shown.Commission.hook(), "current_balance_amount,omitempty", shown.Balance.hook()})
+}
+
+func raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {
+	seconds := func(ns int64) object { return object{"seconds", ns / 1e9} }
+	var onboarded object
+	if row.onboarded != 0 {
+		onboarded = seconds(row.onboarded)
+	}
+	name := row.name
+	if row.kind == "CORPORATE" {
+		name = row.company
+	}
+	return raise(c, tx, hookClient, "Client", object{"cuid", row.cuid, "status,omitempty", row.status, "create_at",
+		seconds(row.created),
+		"update_at", seconds(row.updated), "onboarding_at,omitempty", onboarded, "name", name, "lastname,omitempty",
+		row.lastname})
+}
+
+func raiseAccount(c *call, tx *sql.Tx, a accountRow, hookType int) error {
+	return raise(c, tx, hookType, "Account", object{"cuid", a.cuid, "suid", a.id, "name", a.name, "currency_iso",
+		a.currency,
+		"is_default,omitempty", a.isDefault, "number,omitempty", a.number, "status,omitempty", a.status,
+		"balance", a.balance.held(), "hold", a.hold.held(), "requisites", json.RawMessage(a.requisites)})
+}
+
+func raiseCounterparty(c *call, tx *sql.Tx, p counterpartyRow) error {
+	accounts := make([]object, len(p.accounts))
+	for i, a := range p.accounts {
+		accounts[i] = object{"suid", a.id, "currency_iso", a.currency, "status,omitempty", a.status}
+	}
+	return raise(c, tx, hookCounterparty, "Counterparty",
+		object{"suid", p.suid, "cuid", p.cuid, "description", p.description, "accounts", accounts})
+}
+
+// Names by numeric code, as in webhooks. The codes of operations are an assumption: the position in the documented
+// lists.
+var (
+	operationStatuses = []string{"NOTSET", "PENDING", "PROCESSING", "SUCCESS", "FAILED", "CANCELED", "COMPLETED"}
+	operationTypes    = []string{"NOTSET", "DEPOSIT", "TRANSFER", "WITHDRAW", "EXCHANGE"}
+	paymentTypes      = []string{"EMPTY", "ACH", "FEDWIRE", "SWIFT", "CRYPTO", "EFT", "SEPA_CT", "IMPS"}
+
+	customerStatuses     = []string{"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECT", "BANNED", "VERIFY"}
+	accountStatuses      = []string{"NEW", "MODERATION", "MODERATED", "ACCEPTED", "REJECTED", "BANNED", "PROCESSING"}
+	counterpartyStatuses = []string{"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECT", "BANNED", "PROGRESS"}
+)
+
+const (
+	statusPending = iota + 1
+	statusProcessing
+	statusSuccess
+	statusFailed
+	statusCanceled
+	statusCompleted
+)
+
+const (
+	typeDeposit = iota + 1
+	typeTransfer
+	typeWithdraw
+	typeExchange
+)
+
+const (
+	payEmpty = iota
+	payACH
+	payFedwire
+	paySwift
+	payCrypto
+	payEFT
+	paySepa
+	payIMPS
+)
+
+const (
+	customerModeration = 1
+	customerVerify     = 6
+)
+
+// ended reports whether an operation's documents may no longer be changed.
+func ended(status int) bool { return status >= statusSuccess }
+
+func nameOf(names []string, code int) string {
+	if code >= 0 && code < len(names) {
+		return names[code]
+	}
+	return names[0]
+}
+
+// codeOf returns the code of name, or -1.
+func codeOf(names []string, name string) int { return slices.Index(names, name) }
+
+const (
+	deliveryTimeout = 5 * time.Second
+	claimTime       = 3 * deliveryTimeout // no other process sends a claimed event for that long
+	longestBackoff  = 5 * time.Minute
+	idlePoll        = 2 * time.Second // while webhooks are on: another process may have left events behind
+	closeGrace      = time.Second     // for a delivery under way when the service is closed
+)
+
+// notifyDeliverer wakes the deliverer of this process.
+func (s *store) notifyDeliverer() {
+	select {
+	case s.raised <- struct{}{}:
+	default:
+	}
+}
+
+// courier delivers what is in the outbox.
+type courier struct {
+	*store
+	inbox atomic.Pointer[http.Client] // reaches the Receiver of this process; nil: there is none
+}
+
+type delivery struct {
+	id, next int64
+	hookID   string
+	body     []byte
+	attempts int
+}
+
+// deliver sends what waits in the outbox until ctx ends.
+func (s *courier) deliver(ctx context.Context) {
+	// One connection a delivery: the transport cannot send anything twice by itself.
+	network := &http.Client{Timeout: deliveryTimeout, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for {
+		wait := s.deliverDue(ctx, network)
+		var timer <-chan time.Time
+		if wait > 0 {
+			timer = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.raised:
+		case <-timer:
+		}
+	}
+}
+
+// deliverDue delivers what is due and returns how long to sleep; 0: until notified.
+func (s *courier) deliverDue(ctx context.Context, network *http.Client) time.Duration {
+	for ctx.Err() == nil {
+		inProcess := s.inbox.Load()
+		st, d, wait, err := s.claim(ctx, inProcess != nil)
+		if err != nil {
+			return time.Second
+		}
+		if d == nil {
+			return wait
+		}
+		client := network
+		if st.Hook.URL == InProcessHook {
+			client = inProcess
+		}
+		status := post(ctx, client, st, *d, s.clock())
+		if err := s.delivered(ctx, st, *d, status); err != nil {
+			return time.Second
+		}
+	}
+	return 0
+}
+
+// claim reserves the event that has been due longest for this process. If none is
+// due, it returns how long to sleep: forever if webhooks are off, or if they go to
+// a receiver in another process.
+func (s *courier) claim(ctx context.Context, receives bool) (st settings, d *delivery, wait time.Duration, err error) {
+	if st, err = loadSettings(ctx, s.ro); err != nil || !st.Hook.Enabled || st.Hook.URL == InProcessHook && !receives {
+		return st, nil, 0, err
+	}
+	const waiting = ` FROM outbox WHERE state = 'waiting' ORDER BY next, id LIMIT 1`
+	if n, err := count(ctx, s.ro, `SELECT count(*) FROM (SELECT 1`+waiting+`)`); err != nil || n == 0 {
+		return st, nil, idlePoll, err
+	}
+	wait = idlePoll
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		columns := func(d *delivery) []any { return []any{&d.id, &d.hookID, &d.body, &d.attempts, &d.next} }
+		found, err := query(ctx, tx, columns, `SELECT id, hook_id, body, attempts, next`+waiting)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		now := s.clock().UnixNano()
+		if left := time.Duration(found[0].next - now); left > 0 {
+			wait = min(left, idlePoll)
+			return nil
+		}
+		d = &found[0]
+		return execute(ctx, tx, `UPDATE outbox SET next = ? WHERE id = ?`, now+int64(claimTime), d.id)
+	})
+	return st, d, wait, err
+}
+
+// post sends one event and returns the status code, or the error in words.
+func post(ctx context.Context, client *http.Client, st settings, d delivery, now time.Time) string {
+	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(closeGrace, cancel) })()
+	r, err := http.NewRequestWithContext(call, http.MethodPost, st.Hook.URL, bytes.NewReader(d.body))
+	if err != nil {
+		return err.Error()
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+signHook(st.Hook.JWTSecret, d, now))
+	resp, err := client.Do(r)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	return strconv.Itoa(resp.StatusCode)
+}
+
+// signHook is the JWT of a delivery: HS256; iat, exp, jti (the hook_id) and
+// body_sha256 (hex) bind it to this body.
+func signHook(secret string, d delivery, now time.Time) string {
+	sum := sha256.Sum256(d.body)
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+		"iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(), "jti": d.hookID, "body_sha256": hex.EncodeToString(sum[:]),
+	}).SignedString([]byte(secret))
+	if err != nil {
+		panic(err) // a byte key always signs
+	}
+	return token
+}
+
+// delivered notes the outcome; any 2xx is a success, everything else is
+// repeated with growing waits until the attempts are used up.
+func (s *courier) delivered(ctx context.Context, st settings, d delivery, status string) error {
+	ctx = context.WithoutCancel(ctx) // the receiver has it: this must be noted even while closing
+	attempts, state := d.attempts+1, "waiting"
+	next := s.clock().Add(backoff(time.Duration(st.HookBackoff), attempts)).UnixNano()
+	switch {
+	case len(status) == 3 && status[0] == '2':
+		state = "delivered"
+	case attempts >= st.HookAttempts:
+		state = "given up"
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		return execute(ctx, tx, `UPDATE outbox SET attempts = ?, status = ?, state = ?, next = ? WHERE id = ?`, attempts,
+			status, state, next, d.id)
+	})
+}
+
+func backoff(first time.Duration, attempts int) time.Duration {
+	d := first
+	for range attempts - 1 {
+		if d *= 2; d > longestBackoff {
+			return longestBackoff
+		}
+	}
+	return d
 }

@@ -2,7 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
 )
 
 // getOperation: GET /v2/billing/operation/{id}.
@@ -149,4 +158,528 @@ func numberAt(ctx context.Context, q querier, total int, bound int64, equal bool
 		return created < bound || !equal && created == bound
 	})
 	return n, failed
+}
+
+// operationRow is an operation as stored, with what it refers to.
+type operationRow struct {
+	n                        int64
+	status, typ, pay, flags  int
+	parent                   sql.NullInt64
+	customer                 int64
+	created, updated         int64
+	extra                    sql.NullString
+	cuid, customerName       string
+	account                  accountRef
+	account2                 sql.NullInt64
+	second                   accountRef
+	target                   sql.NullInt64
+	targetID, targetName     sql.NullString
+	targetNumber, targetCoin sql.NullString
+	suid, payee, bank        sql.NullString
+}
+
+type accountRef struct {
+	n                          int64
+	id, name, number, currency string
+}
+
+const operationSelect = `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated,
+	o.extra,
+ c.cuid, c.display, a.n, a.id, a.name, a.number, a.currency,
+ o.account2, ifnull(b.id,''), ifnull(b.name,''), ifnull(b.number,''), ifnull(b.currency,''),
+ o.cpaccount, k.id, k.name, k.number, k.currency, p.suid, p.name, p.bank
+ FROM operation o JOIN customer c ON c.n = o.customer JOIN account a ON a.n = o.account LEFT JOIN account b ON b.n =
+ o.account2
+ LEFT JOIN cpaccount k ON k.n = o.cpaccount LEFT JOIN counterparty p ON p.n = k.counterparty `
+
+func queryOperations(ctx context.Context, q querier, tail string, args ...any) ([]operationRow, error) {
+	return query(ctx, q, (*operationRow).columns, operationSelect+tail, args...)
+}
+
+func (o *operationRow) columns() []any {
+	return []any{&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated, &o.extra,
+		&o.cuid, &o.customerName, &o.account.n, &o.account.id, &o.account.name, &o.account.number, &o.account.currency,
+		&o.account2, &o.second.id, &o.second.name, &o.second.number, &o.second.currency,
+		&o.target, &o.targetID, &o.targetName, &o.targetNumber, &o.targetCoin, &o.suid, &o.payee, &o.bank}
+}
+
+func (o *operationRow) opid(seed uint64) string { return opidOf(seed, o.n).String() }
+
+func findOperation(c *call, q querier, opid string) (operationRow, error) {
+	id, valid := parseGUID(opid)
+	n, known := numberOf(c.st.Seed, id)
+	if !valid || !known {
+		return operationRow{}, notFound("Operation", opid)
+	}
+	rows, err := queryOperations(c.ctx, q, `WHERE o.n = ?`, n)
+	return only(rows, err, "Operation", opid)
+}
+
+// The REST shape of an operation.
+type operationJSON struct {
+	Opid        string         `json:"opid"`
+	IsVisible   bool           `json:"isVisible"`
+	Status      string         `json:"status"`
+	Type        string         `json:"type"`
+	PaymentType string         `json:"paymentType"`
+	CreatedAt   string         `json:"createdAt"`
+	UpdatedAt   string         `json:"updatedAt"`
+	Source      *sideJSON      `json:"source"`
+	Destination *sideJSON      `json:"destination"`
+	SourceSum   *amountJSON    `json:"sourceAmount"`
+	DestSum     *amountJSON    `json:"destinationAmount"`
+	Commission  *amountJSON    `json:"commissionAmount"`
+	Balance     *amountJSON    `json:"currentBalanceAmount"`
+	Comment     string         `json:"comment"`
+	IsParent    bool           `json:"isParent"`
+	Reference   string         `json:"reference"`
+	Customer    customerRef    `json:"customer"`
+	Documents   []documentJSON `json:"documents"`
+}
+
+type customerRef struct {
+	Cuid string `json:"cuid"`
+	Name string `json:"name"`
+}
+
+type sideJSON struct {
+	Account             *sideAccount      `json:"account,omitempty"`
+	CounterpartyAccount *sideCounterparty `json:"counterpartyAccount,omitempty"`
+}
+
+type sideAccount struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	Number   string      `json:"number"`
+	Customer customerRef `json:"customer"`
+}
+
+type sideCounterparty struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Number       string          `json:"number"`
+	Counterparty counterpartyRef `json:"counterparty"`
+}
+
+type counterpartyRef struct {
+	Suid     string `json:"suid"`
+	Name     string `json:"name"`
+	BankName string `json:"bankName"`
+}
+
+type documentJSON struct {
+	GUID     string `json:"guid"`
+	FileName string `json:"fileName"`
+	Size     int64  `json:"size"`
+	Mime     string `json:"mime"`
+	DocType  string `json:"docType"`
+	Info     string `json:"info"`
+	IsLock   bool   `json:"isLock"`
+	CreateAt string `json:"createAt"`
+}
+
+var comments = []string{"", "Payment for services", "Invoice settlement", "Salary", "Lieferung vom März", "Возврат",
+	"ご請求分", "Refund of deposit", "Monthly rent"}
+
+// amounts of o in the currencies of its two sides.
+func (o *operationRow) amounts(data dataset) operationAmounts {
+	from, to := o.account.currency, o.account.currency
+	if o.account2.Valid {
+		to = o.second.currency
+	}
+	n := o.n
+	if o.parent.Valid {
+		n = o.parent.Int64
+	}
+	if !data.odd {
+		return ordinaryAmounts(data.seed, int(n), from, to)
+	}
+	return drawAmounts(data.seed, int(n), from, to)
+}
+
+// sides are source and destination: money of a DEPOSIT comes from the
+// counterparty, of every other type from the account.
+func (o *operationRow) sides() (source, destination *sideJSON) {
+	owner := customerRef{o.cuid, o.customerName}
+	own := &sideJSON{Account: &sideAccount{o.account.id, o.account.name, o.account.number, owner}}
+	var other *sideJSON
+	switch {
+	case o.account2.Valid:
+		other = &sideJSON{Account: &sideAccount{o.second.id, o.second.name, o.second.number, owner}}
+	case o.target.Valid:
+		other = &sideJSON{CounterpartyAccount: &sideCounterparty{o.targetID.String, o.targetName.String,
+			o.targetNumber.String,
+			counterpartyRef{o.suid.String, o.payee.String, o.bank.String}}}
+	}
+	if o.typ == typeDeposit {
+		return other, own
+	}
+	return own, other
+}
+
+// render gives the REST shape; with documents nil it shows an empty list.
+func (o *operationRow) render(data dataset, documents []documentJSON) json.RawMessage {
+	a := o.amounts(data)
+	d := newDice(data.seed, saltAmount, int(o.n)+1<<42)
+	if documents == nil {
+		documents = []documentJSON{}
+	}
+	v := operationJSON{
+		Opid: o.opid(data.seed), IsVisible: o.flags&flagVisible != 0,
+		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ),
+		PaymentType: nameOf(paymentTypes, o.pay),
+		CreatedAt:   stamp(o.created), UpdatedAt: stamp(o.updated),
+		SourceSum: a.source.rest(), DestSum: a.destination.rest(), Commission: a.commission.rest(), Balance: a.balance.rest(),
+		Comment: pick(&d, comments), IsParent: o.flags&flagParent != 0, Reference: fmt.Sprintf("SBX-%s", d.digits(8)),
+		Customer: customerRef{o.cuid, o.customerName}, Documents: documents,
+	}
+	v.Source, v.Destination = o.sides()
+	raw := encode(v)
+	if o.extra.Valid {
+		raw = mergePatch(raw, []byte(o.extra.String))
+	}
+	return raw
+}
+
+// documentsOf returns the attached documents by operation.
+func documentsOf(ctx context.Context, q querier, ops []operationRow) (map[int64][]documentJSON, error) {
+	found := map[int64][]documentJSON{}
+	if len(ops) == 0 {
+		return found, nil
+	}
+	args := make([]any, len(ops))
+	for i := range ops {
+		args[i] = ops[i].n
+	}
+	rows, err := query(ctx, q, (*attachedRow).columns, `SELECT l.op, l.name, f.guid, f.name, f.size, f.mime, f.kind,
+		f.info, f.locked, f.created
+		FROM link l JOIN file f ON f.n = l.file WHERE l.op IN (`+marks(len(args))+`) ORDER BY l.op, l.file`, args...)
+	for _, d := range rows {
+		if d.shown != "" {
+			d.FileName = d.shown
+		}
+		d.GUID, d.CreateAt = d.guid.String(), stamp(d.created)
+		found[d.op] = append(found[d.op], d.documentJSON)
+	}
+	return found, err
+}
+
+// attachedRow is a document with the operation it is attached to.
+type attachedRow struct {
+	op, created int64
+	shown       string // the name it was given there
+	guid        uuid.UUID
+	documentJSON
+}
+
+func (d *attachedRow) columns() []any {
+	return []any{&d.op, &d.shown, &d.guid, &d.FileName, &d.Size, &d.Mime, &d.DocType, &d.Info, &d.IsLock, &d.created}
+}
+
+// renderAll gives the REST shapes of ops with their documents.
+func renderAll(ctx context.Context, q querier, data dataset, ops []operationRow) ([]json.RawMessage, error) {
+	docs, err := documentsOf(ctx, q, ops)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]json.RawMessage, len(ops))
+	for i := range ops {
+		list[i] = ops[i].render(data, docs[ops[i].n])
+	}
+	return list, nil
+}
+
+// opidOf is the id of operation n: 64 of its bits are n scrambled, the rest
+// follows from n. So ids need neither a column nor an index, which would be the
+// largest index of a file with a million operations.
+func opidOf(seed uint64, n int64) uuid.UUID {
+	d := newDice(seed, saltOperation, int(n)+1<<41)
+	id := d.uuid()
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], scramble(seed, uint64(n)))
+	copy(id[:6], b[:6]) // version and variant are in bytes 6 and 8
+	copy(id[14:], b[6:])
+	return id
+}
+
+// numberOf finds the number of an id; false: no operation can have it.
+func numberOf(seed uint64, id uuid.UUID) (int64, bool) {
+	var b [8]byte
+	copy(b[:6], id[:6])
+	copy(b[6:], id[14:])
+	n := unscramble(seed, binary.BigEndian.Uint64(b[:]))
+	return int64(n), n < 1<<40 && opidOf(seed, int64(n)) == id
+}
+
+const rounds = 4
+
+// scramble is a Feistel network: a bijection of 64 bits that looks random.
+func scramble(seed, v uint64) uint64 {
+	l, r := uint32(v>>32), uint32(v)
+	for i := range rounds {
+		l, r = r, l^mix(seed, i, r)
+	}
+	return uint64(l)<<32 | uint64(r)
+}
+
+// unscramble is the inverse of scramble.
+func unscramble(seed, v uint64) uint64 {
+	l, r := uint32(v>>32), uint32(v)
+	for i := rounds - 1; i >= 0; i-- {
+		l, r = r^mix(seed, i, l), l
+	}
+	return uint64(l)<<32 | uint64(r)
+}
+
+func mix(seed uint64, round int, half uint32) uint32 {
+	d := newDice(seed, saltOpid, int(half)<<8|round)
+	return uint32(d.next())
+}
+
+// money is a sum as the service carries it: whole units as text of any length
+// and billionths; both carry the sign.
+type money struct {
+	currency string
+	units    string
+	nanos    int64
+}
+
+type moneyJSON struct {
+	CurrencyCode string `json:"currencyCode"`
+	Units        string `json:"units"`
+	Nanos        int64  `json:"nanos"`
+}
+
+type amountJSON struct {
+	Sum moneyJSON `json:"sum"`
+}
+
+func (m money) rest() *amountJSON {
+	return &amountJSON{Sum: moneyJSON{CurrencyCode: m.currency, Units: m.units, Nanos: m.nanos}}
+}
+
+func (m moneyJSON) money() money {
+	return money{currency: m.CurrencyCode, units: m.Units, nanos: m.Nanos}
+}
+
+func (m money) negative() money {
+	if m.units != "0" && !strings.HasPrefix(m.units, "-") {
+		m.units = "-" + m.units
+	}
+	if m.nanos > 0 {
+		m.nanos = -m.nanos
+	}
+	return m
+}
+
+// draw makes an amount with the digits the currency has, mostly small.
+func draw(d *dice, currency string, most int) money {
+	limit := most
+	for range d.below(3) {
+		limit = max(limit/20, 10)
+	}
+	digits := digitsOf(currency)
+	if digits == 8 {
+		limit = max(limit/10_000, 2)
+	}
+	m := money{currency: currency, units: strconv.Itoa(d.below(limit))}
+	step := int64(1)
+	for range 9 - digits {
+		step *= 10
+	}
+	if digits > 0 && !d.chance(30) {
+		m.nanos = int64(d.next()%uint64(1_000_000_000/step)) * step
+	}
+	if m.units == "0" && m.nanos == 0 {
+		m.units = "1"
+	}
+	return m
+}
+
+// operationAmounts are drawn, not stored: they never change.
+type operationAmounts struct{ source, destination, commission, balance money }
+
+func drawAmounts(seed uint64, n int, from, to string) operationAmounts {
+	d := newDice(seed, saltAmount, n)
+	a := operationAmounts{
+		source: draw(&d, from, 2_000_000), commission: draw(&d, from, 40), balance: draw(&d, from, 9_000_000),
+	}
+	a.destination = a.source
+	if to != from {
+		a.destination = draw(&d, to, 2_000_000)
+	}
+	if d.chance(15) {
+		a.commission = money{currency: from, units: "0"}
+	}
+	return a
+}
+
+// Change is a change of data by the service's own staff. It raises its event.
+type Change struct {
+	// Kind is operation, customer, account, requisite, counterparty (an account
+	// of it) or document.
+	Kind   string          `json:"kind"`
+	ID     string          `json:"id"`
+	Status string          `json:"status,omitempty"` // REST name; "" keeps it
+	Name   string          `json:"name,omitempty"`   // customer, account
+	Units  string          `json:"units,omitempty"`  // account: new balance
+	Nanos  int64           `json:"nanos,omitempty"`
+	Lock   *bool           `json:"lock,omitempty"`  // document
+	Set    json.RawMessage `json:"set,omitempty"`   // operation: merge patch over its REST shape; requisite: the new list
+	Unset  bool            `json:"unset,omitempty"` // operation: forget an earlier patch
+	Quiet  bool            `json:"quiet,omitempty"` // operation: no webhook
+	Still  bool            `json:"still,omitempty"` // operation: updatedAt is unchanged
+}
+
+// Change makes a change of data.
+func (s *store) Change(ctx context.Context, ch Change) error {
+	kinds := map[string]func(*call, *sql.Tx, Change) error{
+		"operation": changeOperation, "customer": changeCustomer, "account": changeAccount, "requisite": changeAccount,
+		"counterparty": changeCounterparty, "document": changeDocument,
+	}
+	f, known := kinds[ch.Kind]
+	if !known {
+		return refuse(http.StatusBadRequest, "kind must be operation, customer, account, requisite, counterparty or document")
+	}
+	return s.change(ctx, func(c *call, tx *sql.Tx) error { return f(c, tx, ch) })
+}
+
+// change runs f in one transaction, like a call by the service itself.
+func (s *store) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) error {
+	c := &call{store: s, ctx: context.WithoutCancel(ctx), at: s.clock()}
+	c.now = c.at
+	return s.write(ctx, func(tx *sql.Tx) (err error) {
+		if c.st, err = loadSettings(ctx, tx); err != nil {
+			return err
+		}
+		return f(c, tx)
+	})
+}
+
+// newStatus returns the code of the wanted status, or the old one.
+func newStatus(names []string, want string, old int) (int, error) {
+	if want == "" {
+		return old, nil
+	}
+	code := codeOf(names, want)
+	if code < 0 {
+		return 0, refuse(http.StatusBadRequest, "Unknown status: "+want)
+	}
+	return code, nil
+}
+
+func changeOperation(c *call, tx *sql.Tx, ch Change) error {
+	o, err := findOperation(c, tx, ch.ID)
+	if err != nil {
+		return err
+	}
+	status, err := newStatus(operationStatuses, ch.Status, o.status)
+	if err != nil {
+		return err
+	}
+	if ch.Unset {
+		o.extra = sql.NullString{}
+	}
+	if ch.Set != nil {
+		base := "{}"
+		if o.extra.Valid {
+			base = o.extra.String
+		}
+		o.extra = sql.NullString{String: string(mergePatch([]byte(base), ch.Set)), Valid: true}
+	}
+	if err := execute(c.ctx, tx, `UPDATE operation SET extra = ? WHERE n = ?`, o.extra, o.n); err != nil {
+		return err
+	}
+	return moveOperation(c, tx, &o, status, move{ch.Quiet, ch.Still})
+}
+
+func changeCustomer(c *call, tx *sql.Tx, ch Change) error {
+	row, err := findCustomer(c.ctx, tx, ch.ID)
+	if err != nil {
+		return err
+	}
+	if row.status, err = newStatus(customerStatuses, ch.Status, row.status); err != nil {
+		return err
+	}
+	if ch.Name != "" {
+		row.display, row.name = ch.Name, ch.Name
+	}
+	if row.onboarded == 0 && nameOf(customerStatuses, row.status) == "ACCEPT" {
+		row.onboarded = c.at.UnixNano()
+	}
+	return saveCustomer(c, tx, row)
+}
+
+func changeAccount(c *call, tx *sql.Tx, ch Change) error {
+	a, err := findAccount(c.ctx, tx, ch.ID)
+	if err != nil {
+		return err
+	}
+	if a.status, err = newStatus(accountStatuses, ch.Status, a.status); err != nil {
+		return err
+	}
+	set(&a.name, ch.Name)
+	if ch.Units != "" {
+		a.balance.units, a.balance.nanos = ch.Units, ch.Nanos
+	}
+	hookType := hookAccount
+	if ch.Kind == "requisite" {
+		hookType = hookRequisite
+		if ch.Set != nil {
+			a.requisites = string(ch.Set)
+		}
+	}
+	a.updated = max(c.at.UnixNano(), a.updated+1)
+	err = execute(c.ctx, tx,
+		`UPDATE account SET status = ?, name = ?, units = ?, nanos = ?, requisites = ?, updated = ? WHERE n = ?`,
+		a.status, a.name, a.balance.units, a.balance.nanos, a.requisites, a.updated, a.n)
+	if err != nil {
+		return err
+	}
+	return raiseAccount(c, tx, a, hookType)
+}
+
+func changeCounterparty(c *call, tx *sql.Tx, ch Change) error {
+	rows, err := queryPayeeAccounts(c.ctx, tx, ` WHERE k.id = ?`, ch.ID)
+	a, err := only(rows, err, "Counterparty account", ch.ID)
+	if err != nil {
+		return err
+	}
+	status, err := newStatus(counterpartyStatuses, ch.Status, a.status)
+	if err != nil {
+		return err
+	}
+	if err := execute(c.ctx, tx, `UPDATE cpaccount SET status = ?, updated = ? WHERE n = ?`, status, c.at.UnixNano(),
+		a.n); err != nil {
+		return err
+	}
+	owner, err := findCounterparty(c.ctx, tx, a.suid)
+	if err != nil {
+		return err
+	}
+	return raiseCounterparty(c, tx, owner)
+}
+
+// changeDocument locks or unlocks a document; the operations with it raise events.
+func changeDocument(c *call, tx *sql.Tx, ch Change) error {
+	f, err := findFile(c.ctx, tx, "", ch.ID)
+	switch {
+	case err != nil:
+		return err
+	case ch.Lock == nil:
+		return refuse(http.StatusBadRequest, "lock must be true or false")
+	}
+	if err := execute(c.ctx, tx, `UPDATE file SET locked = ? WHERE n = ?`, *ch.Lock, f.n); err != nil {
+		return err
+	}
+	ops, err := queryOperations(c.ctx, tx, `WHERE o.n IN (SELECT op FROM link WHERE file = ?)`, f.n)
+	if err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if err := moveOperation(c, tx, &o, o.status, move{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,9 +1,22 @@
 package sandbox
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"mime"
 	"net/http"
+	"net/http/httptrace"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
@@ -134,4 +147,479 @@ func (rt route) params(r *http.Request) []string {
 		values = append(values, r.PathValue(name[1]))
 	}
 	return values
+}
+
+// call is one request in progress.
+type call struct {
+	*store
+	ctx     context.Context // does not end with the caller: a received request is processed
+	r       *http.Request
+	params  []string // values of the pattern's wildcards
+	st      settings
+	at      time.Time // by the service's clock; for storage and comparison
+	now     time.Time // the same as clients see it; see Variants
+	warning string    // about the rate
+	token   string    // fingerprint of the access token
+}
+
+// answer is a complete answer.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// refusal is an error that ends a handler.
+type refusal struct {
+	status  int
+	message string
+	action  bool // in the error body of acts
+	header  http.Header
+}
+
+func (r *refusal) Error() string { return http.StatusText(r.status) }
+
+func refuse(status int, message string) *refusal { return &refusal{status: status, message: message} }
+
+func notFound(what, id string) error { return refuse(http.StatusNotFound, what+" not found: "+id) }
+
+// asAction gives refusals of handle the error body of acts.
+func asAction(handle handler) handler {
+	return func(c *call) (any, error) {
+		body, err := handle(c)
+		var r *refusal
+		if errors.As(err, &r) {
+			r.action = true
+		}
+		return body, err
+	}
+}
+
+// with decodes the request body into a T for handle.
+func with[T any](handle func(*call, T) (any, error)) handler {
+	return func(c *call) (any, error) {
+		var in T
+		if err := c.bind(&in); err != nil {
+			return nil, err
+		}
+		return handle(c, in)
+	}
+}
+
+func jsonAnswer(status int, body any) answer {
+	return answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: encode(body)}
+}
+
+func errorAnswer(status int, message string) answer {
+	return jsonAnswer(status, map[string]string{"error": message})
+}
+
+func failure(err error) answer {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return errorAnswer(http.StatusInternalServerError, "internal error: "+err.Error())
+	}
+	a := errorAnswer(r.status, r.message)
+	if r.action {
+		a = jsonAnswer(r.status, action(false, r.message))
+	}
+	maps.Copy(a.header, r.header)
+	return a
+}
+
+// serve handles a request: rate, authorization, handler.
+func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
+	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.clock()}
+	c.now = c.at.Add(s.variants.Load().Skew)
+	blocked, err := accept(c, rt)
+	switch {
+	case err != nil:
+		send(w, c, failure(err))
+	case blocked != nil: // above the hard limits
+		send(w, c, *blocked)
+	default:
+		send(w, c, run(c, rt))
+	}
+}
+
+func run(c *call, rt route) answer {
+	switch {
+	case rt.known:
+		return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
+	case rt.handle == nil:
+		return failure(refuse(http.StatusNotFound, "Not found"))
+	}
+	if !rt.open() {
+		if err := authorize(c); err != nil {
+			return failure(err)
+		}
+	}
+	body, err := rt.handle(c)
+	if err != nil {
+		return failure(err)
+	}
+	if a, whole := body.(answer); whole {
+		return a
+	}
+	return jsonAnswer(http.StatusOK, body)
+}
+
+// send writes a to the wire.
+func send(w http.ResponseWriter, c *call, a answer) {
+	if c.warning != "" {
+		w.Header().Set("X-RateLimit-Warning", c.warning)
+	}
+	maps.Copy(w.Header(), a.header)
+	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	w.Write(a.body) // fails if the client has left
+}
+
+const maxJSONBody = 1 << 20
+
+// bind decodes the JSON body of the request into v. Unknown fields are allowed.
+func (c *call) bind(v any) error {
+	if kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
+	}
+	body, err := io.ReadAll(io.LimitReader(c.r.Body, maxJSONBody+1))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "The body could not be read")
+	}
+	if len(body) > maxJSONBody {
+		return refuse(http.StatusRequestEntityTooLarge, "The body is too large")
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return refuse(http.StatusBadRequest, "The body is not valid JSON of the expected shape")
+	}
+	return nil
+}
+
+const (
+	defaultPageSize = 20
+	maxPageSize     = 1000 // the service's documents name no limit; the client can be configured to request this many
+)
+
+// page is the window of a list: page from 0.
+type page struct{ number, size int }
+
+func (c *call) page() (page, error) {
+	p := page{size: defaultPageSize}
+	for name, at := range map[string]*int{"meta.page": &p.number, "meta.pageSize": &p.size} {
+		text := c.r.URL.Query().Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return p, refuse(http.StatusBadRequest, name+" must be a whole number from 0")
+		}
+		*at = n
+	}
+	if p.size < 1 || p.size > maxPageSize {
+		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(maxPageSize))
+	}
+	return p, nil
+}
+
+func (p page) body(total int64, items any) object {
+	return object{"meta", object{"pageSize", p.size, "page", p.number, "total", strconv.FormatInt(total, 10)},
+		"items", items}
+}
+
+// listPage answers with the requested page of the rows of from that match w, in
+// this order.
+func listPage[T any](c *call, from string, w *where, order string,
+	fetch func(ctx context.Context, q querier, tail string, args ...any) ([]T, error), render func(*T) any) (any, error) {
+	p, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	total, err := count(c.ctx, c.ro, `SELECT count(*)`+from+w.String(), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := fetch(c.ctx, c.ro, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`,
+		append(w.args, p.size, p.offset())...)
+	items := make([]any, len(rows))
+	for i := range rows {
+		items[i] = render(&rows[i])
+	}
+	return p.body(total, items), err
+}
+
+func (p page) offset() int { return p.number * p.size }
+
+// where collects conditions of a query.
+type where struct {
+	terms []string
+	args  []any
+}
+
+func (w *where) add(term string, args ...any) {
+	w.terms = append(w.terms, term)
+	w.args = append(w.args, args...)
+}
+
+func (w *where) String() string {
+	if len(w.terms) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.terms, " AND ")
+}
+
+// contains adds a case-insensitive partial match (ASCII case only, as SQLite has it).
+func (w *where) contains(column, part string) {
+	if part == "" {
+		return
+	}
+	escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(part)
+	w.add(column+` LIKE ? ESCAPE '\'`, "%"+escaped+"%")
+}
+
+// equal adds column = value unless value is empty.
+func (w *where) equal(column, value string) {
+	if value != "" {
+		w.add(column+" = ?", value)
+	}
+}
+
+// code adds column = the code of the name; an unknown name matches nothing.
+func (w *where) code(column string, names []string, name string) {
+	if name != "" {
+		w.add(column+" = ?", codeOf(names, name))
+	}
+}
+
+// between adds the bounds of a time column from two ISO 8601 parameters.
+func (w *where) between(c *call, column, from, to string) error {
+	for _, b := range []struct{ name, op string }{{from, ">="}, {to, "<="}} {
+		text := c.r.URL.Query().Get(b.name)
+		if text == "" {
+			continue
+		}
+		at, err := parseTime(text)
+		if err != nil {
+			return refuse(http.StatusBadRequest, b.name+" must be an ISO 8601 time")
+		}
+		w.add(column+" "+b.op+" ?", at.UnixNano())
+	}
+	return nil
+}
+
+func parseTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, text)
+	}
+	return t, err
+}
+
+func count(ctx context.Context, q querier, query string, args ...any) (n int64, err error) {
+	return n, q.QueryRowContext(ctx, query, args...).Scan(&n)
+}
+
+// object is a JSON object with ordered fields: name, value, name, value … A name that ends in ",omitempty" omits its
+// field if it is zero.
+type object []any
+
+// MarshalJSON writes the fields in order.
+func (o object) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i := 0; i < len(o); i += 2 {
+		name, optional := strings.CutSuffix(o[i].(string), ",omitempty")
+		if optional && reflect.ValueOf(o[i+1]).IsZero() {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendQuote(b, name), ':')
+		b = append(b, encode(o[i+1])...)
+	}
+	return append(b, '}'), nil
+}
+
+// action is the body of answers to acts.
+func action(success bool, message string) object {
+	return object{"success", success, "message", message}
+}
+
+// item wraps a single resource.
+func item(v any) object { return object{"item", v} }
+
+// patch is an unordered JSON object, or a merge patch.
+type patch map[string]any
+
+// encode writes JSON without the HTML escapes of encoding/json.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // our own types
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// decode decodes JSON; numbers keep their digits.
+func decode(raw []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// mergePatch applies p to the object in raw (RFC 7396, but null stays null, so
+// that a field can be shown as null).
+func mergePatch(raw, p []byte) json.RawMessage {
+	var base, over map[string]any
+	if decode(raw, &base) != nil || decode(p, &over) != nil {
+		return raw
+	}
+	merge(base, over)
+	return encode(base)
+}
+
+func merge(base, over map[string]any) {
+	for k, v := range over {
+		inner, ok := v.(map[string]any)
+		if under, has := base[k].(map[string]any); ok && has {
+			merge(under, inner)
+			continue
+		}
+		base[k] = v
+	}
+}
+
+// Transport returns a RoundTripper that passes requests to the service in this process: no port, any host name. It
+// behaves like a connection: bodies stream both ways, a cancelled context ends the wait (a received request is still
+// processed), a dropped answer is an error.
+func (s *Service) Transport() http.RoundTripper { return inProcess{s.Handler(), "in-process"} }
+
+type inProcess struct {
+	handler http.Handler
+	from    string // the address that the handler sees
+}
+
+// RoundTrip serves one request.
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
+	if err := ctx.Err(); err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	in := r.Clone(ctx)
+	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), t.from
+	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
+	if in.Host == "" {
+		in.Host = r.URL.Host
+	}
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	// From here on the request may be processed; with this hook, as with a connection, callers know whether a failed
+	// one was certainly not sent.
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	reader, writer := io.Pipe()
+	w := &pipeWriter{header: http.Header{}, body: writer, ready: make(chan struct{})}
+	go t.run(w, in)
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		reader.CloseWithError(ctx.Err())
+		return nil, ctx.Err()
+	}
+	if w.failed != nil {
+		return nil, w.failed
+	}
+	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(ctx.Err()) })
+	return &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sent, Body: &pipeBody{reader, stop}, ContentLength: contentLength(w.sent), Request: r,
+	}, nil
+}
+
+// run serves the request and closes its body.
+func (t inProcess) run(w *pipeWriter, r *http.Request) {
+	defer r.Body.Close()
+	defer func() {
+		switch p := recover(); {
+		case p == nil:
+			w.finish(nil)
+		case p == http.ErrAbortHandler:
+			w.finish(io.ErrUnexpectedEOF)
+		default:
+			w.finish(errors.New("sandbox: the service failed"))
+			panic(p)
+		}
+	}()
+	t.handler.ServeHTTP(w, r)
+}
+
+// pipeWriter is the answer's side of an in-process call.
+type pipeWriter struct {
+	header http.Header
+	body   *io.PipeWriter
+	once   sync.Once
+	ready  chan struct{} // closed once sent or failed are set
+	sent   http.Header
+	status int
+	failed error
+	broken error // what an aborted answer ends with; nil: unexpected EOF
+}
+
+func (w *pipeWriter) Header() http.Header { return w.header }
+
+func (w *pipeWriter) WriteHeader(status int) {
+	w.once.Do(func() {
+		w.status, w.sent = status, w.header.Clone()
+		close(w.ready)
+	})
+}
+
+func (w *pipeWriter) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}
+
+// Flush does nothing: every write is handed over at once.
+func (w *pipeWriter) Flush() {}
+
+// Reset makes the abort that follows look like a reset connection.
+func (w *pipeWriter) Reset() { w.broken = syscall.ECONNRESET }
+
+func (w *pipeWriter) finish(err error) {
+	if err != nil && w.broken != nil {
+		err = w.broken
+	}
+	w.once.Do(func() {
+		w.failed, w.status, w.sent = err, http.StatusOK, w.header.Clone()
+		close(w.ready)
+	})
+	w.body.CloseWithError(err) // nil: EOF
+}
+
+type pipeBody struct {
+	*io.PipeReader
+	stop func() bool
+}
+
+// Close discards the rest of the answer.
+func (b *pipeBody) Close() error {
+	b.stop()
+	return b.PipeReader.Close()
+}
+
+func contentLength(h http.Header) int64 {
+	n, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
 }

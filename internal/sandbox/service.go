@@ -1,11 +1,108 @@
+// Package sandbox is the built-in service: the payment operations, compliance
+// and webhook service of the specification as a real HTTP server, with its data
+// in one SQLite file. The console embeds it through Transport (no port is
+// opened); "opdeck sandbox" serves it on TCP. Of opdeck it uses only the names
+// that the specification lists (api.DocumentTypes).
+//
+// What the service's documents leave open is decided here and marked
+// x-assumption in api/openapi.yaml.
+//
+// # One file is one server
+//
+// Token pairs, rate windows, settings, data and the outbox of webhooks
+// are all in the file. Several processes that have it open behave as
+// one server. Only the clock belongs to the process. Options are written into
+// the file when they are set; see Options.
+//
+// # Sample data
+//
+// 500 operations (or as many as asked for), 20 customers of both kinds, their
+// accounts, counterparties and documents, all drawn from the seed: the same
+// seed gives the same ids and values, as a back office has them. Of operations
+// older than six days one of thirty is still open. The newest operation is from
+// 2 November 2026, with Options.Fresh from now. Counted from it (0 is the newest) these are fixed:
+//
+//	 0  a pending withdrawal over SWIFT with three documents, the third locked
+//	 1  the same, ended (SUCCESS)
+//	22, 47, 72 …  exchanges with two children each, the next two in the list
+//
+// With Options.Odd (for tests) amounts and states are drawn more widely, one customer
+// has a currency that does not exist, and these are added:
+//
+//	10  units of twenty digits
+//	11  a negative amount: units -1234, nanos -560000000
+//	12  units 0, nanos 1
+//	13  units 9, nanos 999999999
+//	14  an unknown currency, XQZ
+//	15  signs of units and nanos disagree
+//	16  terminal escapes in reference, comment and a file name
+//	17  direction marks (bidi) in comment, counterparty and a file name
+//	18  zero-width characters and stacked marks in reference, comment, customer and a file name
+//	19  line breaks, tab, NUL, backspace in comment and a file name
+//	20  a comment of four thousand characters
+//	21  unknown fields, unknown status, type and payment type
+//	35  fields that are null
+//
+// Numeric codes of operations in webhooks (assumption): status 0 NOTSET,
+// 1 PENDING, 2 PROCESSING, 3 SUCCESS, 4 FAILED, 5 CANCELED, 6 COMPLETED; type
+// and payment type by their place in the documented lists, EXCHANGE 4. A word
+// outside these lists has a code above 99, the same each time.
+//
+// With Options.Living the newest operation is a minute old instead, the others
+// spread over the sixty days before, and customers in VERIFY began to wait today.
+// When such a file is opened later, operations are added for the time between.
+// Live moves one of the newest open operations on every six seconds, and adds one
+// every third time; Receive takes the webhooks of it without a port.
+//
+// # Removal of a document
+//
+// Checks run in this order; the texts are the specification's word for word:
+//
+//	404  Operation not found: <operation_id>
+//	404  Document not found: <document_id>
+//	409  Document <document_id> is not attached to operation <operation_id>
+//	409  Cannot modify documents for completed operations   (any end state)
+//	423  Document is locked and cannot be removed
+//
+// # Share tokens
+//
+// "opdeck sandbox" prints tokens that are ready. A token that people can type is
+// demo-KIND-SCENARIO-ANYTHING: KIND individual or corporate, SCENARIO ok, outstanding,
+// rejected or expired. It counts as issued when it is first shown and works once, so
+// vary ANYTHING.
+//
+// # Webhooks
+//
+// Every change of an operation, customer, account, requisite or counterparty
+// puts an event into the outbox, which is delivered by POST until the answer is
+// 2xx: each by one process at a time, with waits of 1, 2, 4 … s up to 5 min, twelve
+// times at most. A redirect counts as a failure. Deliveries carry
+// "Authorization: Bearer JWT", signed HS256 with jwtSecret, with the claims iat,
+// exp (5 min), jti (the hook_id) and body_sha256 (hex, over the body's bytes);
+// an assumption. Failed events step back, so order is not promised.
+//
+// # Faults
+//
+// Package faulty makes the service answer otherwise: lost, late, without proof, in other words, shapes and orders.
 package sandbox
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"opdeck/api/limit"
 )
 
 // Service is the built-in service over one data file. All state lives in the
@@ -74,3 +171,405 @@ type Variants struct {
 
 // Vary sets the variants of this process; the zero value is the usual service.
 func (s *store) Vary(v Variants) { s.variants.Store(&v) }
+
+// Defaults of Options.
+const (
+	DefaultOperations = 500
+	DefaultLogin      = "machine@sandbox"
+	DefaultPassword   = "sandbox"
+	DefaultAccessTTL  = 5 * time.Minute
+	DefaultRefreshTTL = 15 * time.Minute
+	DefaultHookSecret = "sandbox-hook-secret-of-36-characters"
+	// DefaultShareTokenField is the body field that carries a share token.
+	DefaultShareTokenField = "token"
+)
+
+// Options say how the service behaves. The file is the server: options that
+// are set here are written into it and hold for every process that has it
+// open; options left at their zero value keep what the file says, or the
+// default when the file is new. Now and Around are exceptions: they are this process's.
+type Options struct {
+	Path       string // SQLite file; "" keeps everything in memory
+	Operations int    // sample operations of a new file, default 500; an existing file keeps its own
+	Seed       uint64 // of ids and sample data; used for a new file only
+	// Odd adds rare and hostile values to the sample data of a new file: for tests.
+	Odd bool
+	// Fresh makes the data run up to now over sixty days, and fills the time since the file was open last.
+	Fresh bool
+	// Living is Fresh, and switches webhooks on, to the Receiver of a process that has the file open. Changes are
+	// made by Live.
+	Living bool
+
+	AccessTTL  time.Duration // default 5 min
+	RefreshTTL time.Duration // default 15 min
+	// TTLUnit is how accessTtl and refreshTtl are written in answers:
+	// "s" (default), "ms", "min", "epoch_s", "epoch_ms", "string" (seconds in quotes).
+	TTLUnit string
+
+	Login, Password string
+	TOTPSecret      string // base32; a code is then demanded at every login and refresh
+	StrictLogin     bool   // a login kills older refresh tokens too
+	OpaqueTokens    bool   // access tokens are no JWT
+	MarkerPrefix    string // [A-Za-z0-9_-]; found in every token, for leak scans
+	TokenSuffix     string // put behind every refresh token: odd characters, length
+
+	BaaS            bool   // share calls answer 403
+	ShareTokenField string // default "token"
+
+	HookURL      string        // switches webhooks on, all kinds
+	HookSecret   string        // default DefaultHookSecret
+	HookBackoff  time.Duration // wait before the first repeat, doubled each time; default 1 s
+	HookAttempts int           // default 12
+
+	HardLimits bool                // 429 above the recommended rates
+	PerMinute  map[limit.Class]int // recommended rates by class; nil: the documented ones
+
+	Now func() time.Time // clock; nil: time.Now
+	// Around returns what answers in place of next, which answers as the service does: package faulty injects
+	// faults there. nil: next itself.
+	Around func(s *Service, next http.Handler) http.Handler
+}
+
+// settings are the part of the server's state that options and Configure change; one
+// JSON row in the file.
+type settings struct {
+	Seed       uint64 `json:"seed"`
+	Operations int    `json:"operations"`
+	Ordinary   bool   `json:"ordinary"`         // without the values of Options.Odd
+	Newest     int64  `json:"newest,omitempty"` // creation of the newest sample operation, Unix nanoseconds; 0: baseTime
+	Span       span   `json:"span,omitempty"`   // that sample operations are spread over; 0: minutes apart
+
+	AccessTTL  span   `json:"access_ttl"`
+	RefreshTTL span   `json:"refresh_ttl"`
+	TTLUnit    string `json:"ttl_unit"`
+
+	Login        string `json:"login"`
+	Password     string `json:"password"`
+	UserID       string `json:"user_id"`
+	TOTPSecret   string `json:"totp_secret"`
+	StrictLogin  bool   `json:"strict_login"`
+	OpaqueTokens bool   `json:"opaque_tokens"`
+	MarkerPrefix string `json:"marker_prefix"`
+	TokenSuffix  string `json:"token_suffix"`
+	SigningKey   []byte `json:"signing_key"`
+
+	BaaS            bool   `json:"baas"`
+	AllowEndStates  bool   `json:"allow_end_states"`
+	ShareTokenField string `json:"share_token_field"`
+
+	Hook         hookParameters `json:"hook"`
+	HookBackoff  span           `json:"hook_backoff"`
+	HookAttempts int            `json:"hook_attempts"`
+
+	HardLimits bool                `json:"hard_limits"`
+	PerMinute  map[limit.Class]int `json:"per_minute"`
+}
+
+// span is a duration that reads and writes itself as text ("5m0s").
+type span time.Duration
+
+func (d span) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+func (d *span) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = span(v)
+	return err
+}
+
+func newSettings(o Options) settings {
+	s := settings{
+		Seed: o.Seed, Operations: o.Operations, Ordinary: !o.Odd,
+		AccessTTL: span(DefaultAccessTTL), RefreshTTL: span(DefaultRefreshTTL), TTLUnit: "s",
+		Login: DefaultLogin, Password: DefaultPassword,
+		ShareTokenField: DefaultShareTokenField,
+		Hook:            hookParameters{JWTSecret: DefaultHookSecret},
+		HookBackoff:     span(time.Second), HookAttempts: 12,
+		PerMinute: limit.Recommended(),
+	}
+	if s.Operations <= 0 {
+		s.Operations = DefaultOperations
+	}
+	if o.Fresh || o.Living {
+		now := time.Now
+		if o.Now != nil {
+			now = o.Now
+		}
+		s.Newest, s.Span = now().Add(-youngest).UnixNano(), span(livingSpan)
+	}
+	d := newDice(s.Seed, saltSettings, 0)
+	s.UserID = d.uuid().String()
+	s.SigningKey = randomBytes(32)
+	return s
+}
+
+// apply writes the options that are set over s.
+func (s *settings) apply(o Options) error {
+	set(&s.AccessTTL, span(o.AccessTTL))
+	set(&s.RefreshTTL, span(o.RefreshTTL))
+	set(&s.TTLUnit, o.TTLUnit)
+	set(&s.Login, o.Login)
+	set(&s.Password, o.Password)
+	set(&s.TOTPSecret, o.TOTPSecret)
+	set(&s.StrictLogin, o.StrictLogin)
+	set(&s.OpaqueTokens, o.OpaqueTokens)
+	set(&s.MarkerPrefix, o.MarkerPrefix)
+	set(&s.TokenSuffix, o.TokenSuffix)
+	set(&s.BaaS, o.BaaS)
+	set(&s.ShareTokenField, o.ShareTokenField)
+	set(&s.HookBackoff, span(o.HookBackoff))
+	set(&s.HookAttempts, o.HookAttempts)
+	set(&s.HardLimits, o.HardLimits)
+	set(&s.Hook.JWTSecret, o.HookSecret)
+	if o.HookURL != "" {
+		s.Hook.URL = o.HookURL
+		s.Hook.Enabled, s.Hook.Customer, s.Hook.Operation, s.Hook.Account, s.Hook.Counterparty = true, true, true, true, true
+	}
+	if o.Living && s.Hook.URL == "" {
+		s.Hook = hookParameters{true, InProcessHook, s.Hook.JWTSecret, true, true, true, true}
+	}
+	maps.Copy(s.PerMinute, o.PerMinute)
+	return s.check()
+}
+
+func (s *settings) check() error {
+	switch s.TTLUnit {
+	case "s", "ms", "min", "epoch_s", "epoch_ms", "string":
+	default:
+		return fmt.Errorf("sandbox: unknown unit of token lifetimes %q", s.TTLUnit)
+	}
+	if s.AccessTTL <= 0 || s.RefreshTTL <= 0 {
+		return fmt.Errorf("sandbox: token lifetimes must be positive")
+	}
+	return nil
+}
+
+// set writes v to p unless v is the zero value.
+func set[T comparable](p *T, v T) {
+	var zero T
+	if v != zero {
+		*p = v
+	}
+}
+
+// Serve listens on addr until ctx ends and then lets open calls finish. It
+// writes the address, the login, where share tokens are and a config for the
+// console to out.
+func (s *Service) Serve(ctx context.Context, addr string, out io.Writer) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	if err := s.printBanner(ctx, listener.Addr(), out); err != nil {
+		listener.Close()
+		return err
+	}
+	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("sandbox: %w", err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err = server.Shutdown(end)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	return err
+}
+
+func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer) error {
+	st, err := loadSettings(ctx, s.ro)
+	if err != nil {
+		return err
+	}
+	tokens, err := s.ShareTokens(ctx)
+	if err != nil {
+		return err
+	}
+	base := "http://" + addr.String()
+	fmt.Fprintf(out, "Sandbox service on %s\n", base)
+	if tcp, isTCP := addr.(*net.TCPAddr); isTCP && !tcp.IP.IsLoopback() {
+		fmt.Fprintln(out, "Warning: it can be reached from other machines.")
+	}
+	fmt.Fprintf(out, "Login %s, password %s; access tokens live %s, refresh tokens %s\n", st.Login, st.Password,
+		time.Duration(st.AccessTTL), time.Duration(st.RefreshTTL))
+	if n, err := count(ctx, s.ro, `SELECT value FROM counter WHERE name = 'operations'`); err == nil {
+		fmt.Fprintf(out, "%d operations\n", n)
+	}
+	fmt.Fprintln(out, "\nShare tokens (20 minutes, once each):")
+	for i, t := range tokens {
+		if i >= 6 {
+			break
+		}
+		fmt.Fprintf(out, "  %-22s  %-10s  %-11s  %s\n", t.Customer, t.Kind, t.Scenario, t.Token)
+	}
+	fmt.Fprintf(out, `Tokens to type: demo-individual-ok-1, demo-corporate-outstanding-1 (any ending, once each)
+
+Config for the console (the password is expected in OPDECK_PASSWORD):
+
+default_context = "sandbox"
+
+[contexts.sandbox]
+base_url = %q
+login = %q
+password_env = "OPDECK_PASSWORD"
+kind = "test"
+`, base, st.Login)
+	if u, err := url.Parse(st.Hook.URL); err == nil && u.Host != "" {
+		fmt.Fprintf(out, `
+[webhooks]
+listen = %q
+path = %q
+secret_env = "OPDECK_HOOK_SECRET" # %s
+`, u.Host, u.Path, st.Hook.JWTSecret)
+	}
+	_, err = fmt.Fprintln(out)
+	return err
+}
+
+// listUsers: GET /v2/user. It lists the machine account; its two-factor login is on
+// while the service demands codes.
+func listUsers(c *call) (any, error) {
+	p, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	items := []any{object{"id", 1, "uuid", c.st.UserID, "username", c.st.Login, "status", "ACCEPT", "is2fa",
+		c.st.TOTPSecret != "", "isDeleted", false}}
+	return p.body(1, items[min(p.offset(), 1):]), nil
+}
+
+// special pins operations of fixed number, the same in every sandbox; the
+// package documentation lists them.
+func special(o *draft, n int, w *world) {
+	if n == 0 || n == 1 {
+		pinned(o, n, w)
+		return
+	}
+	patch, ok := specials[n]
+	if !ok || !w.odd {
+		return
+	}
+	d := newDice(w.seed, saltOperation, n+1<<43)
+	o.account2 = -1
+	w.payment(o, &d, typeWithdraw)
+	o.extra = string(encode(patch))
+	o.documents, o.lockedOneOf = 2, 2
+	if o.status != statusPending {
+		o.status, o.updated = statusPending, o.created
+	}
+}
+
+// pinned makes the newest operation one to try document work on, and the
+// second an ended one.
+func pinned(o *draft, n int, w *world) {
+	o.customer = 0
+	o.account = w.byOwner[0][2] // USD
+	o.account2 = -1
+	o.target = w.byCoin[coinKey{0, "USD"}][0]
+	o.typ, o.pay, o.status, o.flags, o.parent = typeWithdraw, paySwift, statusPending, flagVisible, -1
+	o.documents, o.lockedOneOf, o.updated = 3, 3, o.created
+	if n == 1 {
+		o.status, o.updated = statusSuccess, o.created+90_000_000_000
+	}
+}
+
+func amount(currency, units string, nanos int64) patch {
+	return patch{"sum": patch{"currencyCode": currency, "units": units, "nanos": nanos}}
+}
+
+// specials are merge patches over the operation of that number.
+var specials = map[int]patch{
+	10: {"reference": "SBX-ODD-10", "comment": "Units of twenty digits",
+		"sourceAmount":      amount("EUR", "98765432109876543210", 990000000),
+		"destinationAmount": amount("EUR", "98765432109876543210", 990000000)},
+	11: {"reference": "SBX-ODD-11", "comment": "Negative amount (reversal)",
+		"sourceAmount": amount("EUR", "-1234", -560000000), "destinationAmount": amount("EUR", "-1234", -560000000)},
+	12: {"reference": "SBX-ODD-12", "comment": "One billionth", "sourceAmount": amount("EUR", "0", 1)},
+	13: {"reference": "SBX-ODD-13", "comment": "One billionth short of ten",
+		"sourceAmount": amount("USD", "9", 999999999)},
+	14: {"reference": "SBX-ODD-14", "comment": "Unknown currency",
+		"sourceAmount": amount("XQZ", "4200", 123456780), "destinationAmount": amount("XQZ", "4200", 123456780)},
+	15: {"reference": "SBX-ODD-15", "comment": "Signs disagree", "sourceAmount": amount("USD", "5", -500000000)},
+	16: {"reference": "SBX-ODD-16\x1b[31m", "comment": "Escapes: \x1b[2J\x1b[H\x1b]52;c;b3BkZWNr\x07\x1b]0;owned\x07 " +
+		"\x9b31m end"},
+	17: {"reference": "SBX-ODD-17", "comment": "Direction: \u202egnp.eciovni\u202c \u2066isolated\u2069 \u200fmark",
+		"destination": patch{"counterpartyAccount": patch{"counterparty": patch{"name": "Acme \u202eknaB\u202c"}}}},
+	18: {"reference": "SBX-\u200bODD\u2060-18", "comment": "Zero width: a\u200bb\u200cc\u200dd\ufeffe and many marks: Z" +
+		strings.Repeat("\u0301\u0323", 20),
+		"customer": patch{"name": "Har\u00adbour\u200b & Finch"}},
+	19: {"reference": "SBX-ODD-19", "comment": "Lines\r\nand\ttabs\x00and\x08backspace\x7f\u2028separator"},
+	20: {"reference": "SBX-ODD-20", "comment": strings.Repeat("A very long comment that goes on. ", 120)},
+	21: {"reference": "SBX-ODD-21", "comment": "Unknown fields and values", "status": "ON_HOLD_REVIEW", "type": "LOAN",
+		"paymentType": "RTP_INSTANT",
+		"riskScore":   0.12345678901234568, "bigNumber": uint64(12345678901234567890), "labels": []string{"vip", "watch"},
+		"provider": patch{"name": "sample rail", "trace": patch{"id": "tr-1", "hops": 3}}},
+	35: {"reference": "SBX-ODD-35", "comment": nil, "destination": nil, "commissionAmount": nil,
+		"currentBalanceAmount": nil},
+}
+
+// rateWindow is the window of the recommended rates.
+const rateWindow = time.Minute
+
+// accept loads the settings and counts the request. If it returns an answer, the call ends with it. The page behind a
+// compliance link is not part of the service, and not counted.
+func accept(c *call, rt route) (blocked *answer, err error) {
+	return blocked, c.write(c.ctx, func(tx *sql.Tx) error {
+		if c.st, err = loadSettings(c.ctx, tx); err != nil || rt.class == classPage {
+			return err
+		}
+		blocked, err = countRate(c, tx, rt.class)
+		return err
+	})
+}
+
+// countRate counts the request in the window of its class. Above the recommended
+// rate it warns, or refuses with hard limits; a refused request is not counted.
+func countRate(c *call, tx *sql.Tx, class limit.Class) (*answer, error) {
+	ctx, at := c.ctx, c.at.UnixNano()
+	var used, oldest int64
+	err := tx.QueryRowContext(ctx, `SELECT count(*), ifnull(min(at), 0) FROM request WHERE class = ? AND at > ?`, class,
+		at-int64(rateWindow)).Scan(&used, &oldest)
+	if err != nil {
+		return nil, err
+	}
+	most := int64(c.st.PerMinute[class])
+	if c.st.HardLimits && used >= most {
+		wait := int(math.Ceil(float64(oldest+int64(rateWindow)-at) / float64(time.Second)))
+		r := tooMany(max(wait, 1))
+		a := failure(r)
+		return &a, nil
+	}
+	used++
+	res, err := tx.ExecContext(ctx, `INSERT INTO request(at, class) VALUES(?, ?)`, at, class)
+	if err != nil {
+		return nil, err
+	}
+	if id, err := res.LastInsertId(); err == nil && id%256 == 0 {
+		if err := execute(ctx, tx, `DELETE FROM request WHERE at < ?`, at-2*int64(rateWindow)); err != nil {
+			return nil, err
+		}
+	}
+	if used > most {
+		c.warning = fmt.Sprintf("%s: %d requests in 60 s, %d recommended", class, used, most)
+	}
+	return nil, nil
+}
+
+func tooMany(seconds int) *refusal {
+	r := refuse(http.StatusTooManyRequests, "Too many requests")
+	r.header = http.Header{"Retry-After": {strconv.Itoa(seconds)}}
+	return r
+}
+
+// incremented adds one to a counter and returns it.
+func incremented(ctx context.Context, q querier, name string) (n int64, err error) {
+	err = q.QueryRowContext(ctx,
+		`INSERT INTO counter(name, value) VALUES(?, 1) ON CONFLICT(name) DO UPDATE SET value = value + 1 RETURNING value`,
+		name).Scan(&n)
+	return n, err
+}

@@ -1,8 +1,14 @@
 package sandbox
 
 import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // baseTime is the creation of the newest sample operation where the data do not
@@ -231,4 +237,312 @@ func (w *world) attachments(o *draft, n int) {
 		o.documents = 1 + d.below(4)
 	}
 	o.lockedOneOf = 4
+}
+
+// dataset names the sample data of a file: what is drawn when it is asked for depends on it.
+type dataset struct {
+	seed uint64
+	odd  bool // see Options.Odd
+}
+
+func (st *settings) dataset() dataset { return dataset{st.Seed, !st.Ordinary} }
+
+// settleAfter is the age at which nearly all ordinary operations have ended.
+const settleAfter = 6 * 24 * time.Hour
+
+// settle ends an ordinary operation that is older than settleAfter; one of thirty stays open.
+func (w *world) settle(o *draft, n int) {
+	if w.odd || w.newest-o.created < int64(settleAfter) || ended(o.status) {
+		return
+	}
+	if d := newDice(w.seed, saltOperation, n+1<<44); d.below(30) > 0 {
+		o.status = statusSuccess
+	}
+}
+
+// dollarsPerMille are fixed sample rates: thousandths of a US dollar for one unit.
+var dollarsPerMille = map[string]int64{"USD": 1000, "EUR": 1080, "GBP": 1260, "JPY": 7, "KWD": 3250, "CAD": 740,
+	"INR": 12, "BTC": 60_000_000}
+
+// ordinaryAmounts are amounts as they occur: many round, a fee below one percent, an exchange by the sample rates.
+func ordinaryAmounts(seed uint64, n int, from, to string) operationAmounts {
+	d := newDice(seed, saltAmount, n)
+	cents := d.usualCents()
+	a := operationAmounts{source: inCoin(cents, from), commission: money{currency: from, units: "0"}}
+	a.destination = a.source.exchanged(to)
+	if d.chance(80) {
+		a.commission = inCoin(250+cents/int64(400+d.below(600)), from)
+	}
+	a.balance = inCoin(cents*int64(2+d.below(30))+int64(d.below(1_000_000)), from)
+	return a
+}
+
+// usualCents draws hundredths of a sum between 20 and 270,000, mostly below 10,000 and often round.
+func (d *dice) usualCents() int64 {
+	least := []int64{20, 150, 150, 900, 900, 5_000, 30_000}[d.below(7)]
+	sum := least + int64(d.below(int(least)*8))
+	switch {
+	case d.chance(25):
+		return max(sum/100, 1) * 100 * 100
+	case d.chance(30):
+		return max(sum/10, 1) * 10 * 100
+	}
+	return sum*100 + int64(d.below(100))
+}
+
+// inCoin is a sum of so many hundredths, made as large as such sums are in that currency.
+func inCoin(cents int64, currency string) money {
+	nanos := cents * 10_000_000
+	step := int64(10_000_000)
+	switch currency {
+	case "JPY":
+		nanos, step = nanos*100, 1_000_000_000
+	case "INR":
+		nanos *= 50
+	case "KWD":
+		step = 1_000_000
+	case "BTC":
+		nanos, step = nanos/50_000, 100_000
+	}
+	nanos = max(nanos-nanos%step, step)
+	return money{currency: currency, units: strconv.FormatInt(nanos/1_000_000_000, 10), nanos: nanos % 1_000_000_000}
+}
+
+// exchanged is an ordinary sum in another currency, by the sample rates less four thousandths.
+func (m money) exchanged(to string) money {
+	if to == m.currency {
+		return m
+	}
+	dollars := m.inDollars()
+	units, _ := strconv.ParseInt(dollars.units, 10, 64) // made by inDollars
+	cents := units*100 + dollars.nanos/10_000_000
+	nanos := cents * 996 * 10_000_000 / dollarsPerMille[to]
+	step := int64(1_000_000_000)
+	for range digitsOf(to) {
+		step /= 10
+	}
+	nanos = max(nanos-nanos%step, step)
+	return money{currency: to, units: strconv.FormatInt(nanos/1_000_000_000, 10), nanos: nanos % 1_000_000_000}
+}
+
+// sampleDoc is a document of the sample data; %d in the name is its number.
+type sampleDoc struct{ name, mime, kind, info string }
+
+var operationPapers = []sampleDoc{
+	{"invoice-%d.pdf", "application/pdf", "INVOICE", "Invoice"},
+	{"invoice-%d.pdf", "application/pdf", "INVOICE", "Invoice"},
+	{"Rechnung-%d.pdf", "application/pdf", "INVOICE", "Rechnung"},
+	{"contract-%d.pdf", "application/pdf", "CONTRACT", "Signed contract"},
+	{"receipt-%d.png", "image/png", "OPERATION_DOCUMENT", "Receipt"},
+	{"bill-of-lading-%d.pdf", "application/pdf", "BILL_OF_LADING", "Bill of lading"},
+	{"請求書-%d.pdf", "application/pdf", "INVOICE", "請求書"},
+	{"payment-order-%d.txt", "text/plain", "OPERATION_DOCUMENT", ""},
+	{"term-sheet-%d.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "TERM_SHEET",
+		"Countersigned"},
+}
+
+// customerPapers are the two documents that each customer has, by kind.
+var customerPapers = map[bool][]sampleDoc{
+	false: {{"passport-%d.jpg", "image/jpeg", "PASSPORT", "Identity"},
+		{"utility-bill-%d.pdf", "application/pdf", "UTILITY_BILL", "Proof of address"}},
+	true: {{"articles-of-incorporation-%d.pdf", "application/pdf", "ARTICLES_OF_INCORPORATION", "Register extract"},
+		{"bank-statement-%d.pdf", "application/pdf", "BANK_STATEMENT", "Bank statement"}},
+}
+
+// ordinaryDoc draws the document of a file number; a negative one is a customer's own.
+func (w dataset) ordinaryDoc(d *dice, n, customer int) sampleDoc {
+	from := operationPapers
+	if n < 0 {
+		from = customerPapers[w.people()[customer].corporate][-n%2:][:1]
+	}
+	p := pick(d, from)
+	p.name = fmt.Sprintf(p.name, 1000+d.below(9000))
+	return p
+}
+
+// person is one customer of the sample data: both kinds, long names, names in
+// many scripts. All are invented.
+type person struct {
+	corporate               bool
+	name, lastname, company string
+	status                  int // code, see customerStatuses
+	main, second, third     string
+}
+
+var people = []person{
+	{true, "Harbour & Finch Trading", "", "Harbour & Finch Trading Ltd", 3, "EUR", "USD", "GBP"},
+	{false, "Ana", "Kovačević", "", 3, "EUR", "JPY", ""},
+	{true, "Blue Cedar Logistics", "", "Blue Cedar Logistics GmbH", 3, "USD", "EUR", "KWD"},
+	{false, "秀英", "王", "", 3, "USD", "JPY", "BTC"},
+	{true, "Tallinn Tools", "", "Tallinn Tools OÜ", 6, "EUR", "USD", ""},
+	{false, "Σοφία", "Παπαδοπούλου", "", 3, "EUR", "GBP", ""},
+	{true, "شركة النخيل للتجارة", "", "شركة النخيل للتجارة ذ.م.م", 3, "KWD", "USD", "EUR"},
+	{false, "José María", "Fernández-Cavada y Ruiz de la Fuente del Monte Alto", "", 3, "EUR", "BTC", ""},
+	{true, "さくら精密工業", "", "さくら精密工業株式会社", 3, "JPY", "USD", "EUR"},
+	{false, "Дмитрий", "Соколов", "", 1, "USD", "EUR", ""},
+	{true, "Maple Ridge Bakery", "", "Maple Ridge Bakery Inc.", 3, "CAD", "USD", ""},
+	{false, "Priya", "Raghunathan", "", 3, "INR", "USD", ""},
+	{true, "The International Consolidated Company for Maritime Insurance, Reinsurance and General Brokerage", "",
+		"The International Consolidated Company for Maritime Insurance, Reinsurance and General Brokerage (Holding) S.A.", 2,
+		"USD", "EUR", "JPY"},
+	{false, "서연", "김", "", 3, "USD", "JPY", ""},
+	{true, "Ledger Lane Crypto", "", "Ledger Lane Crypto Services AG", 3, "BTC", "EUR", "USD"},
+	{false, "שירה", "כהן", "", 4, "EUR", "USD", ""},
+	{true, "Zażółć Gęślą", "", "Zażółć Gęślą Jaźń sp. z o.o.", 3, "EUR", "GBP", ""},
+	{false, "ราตรี", "สุขสวัสดิ์", "", 0, "USD", "EUR", ""},
+	{true, "North Fjord Seafood", "", "North Fjord Seafood AS", 5, "EUR", "USD", ""},
+	{false, "O'Neill-Šťastný", "D’Août 👩‍🚀", "", 6, "GBP", "EUR", "XQZ"},
+}
+
+// people are the customers: without odd ones the last has a usual name and currencies that exist.
+func (w dataset) people() []person {
+	if w.odd {
+		return people
+	}
+	list := slices.Clone(people)
+	list[len(list)-1] = person{false, "Niamh", "O'Neill-Šťastný", "", 6, "GBP", "EUR", ""}
+	return list
+}
+
+func (p person) display() string {
+	if p.corporate {
+		return p.company
+	}
+	return p.name + " " + p.lastname
+}
+
+func (p person) kind() string {
+	if p.corporate {
+		return "CORPORATE"
+	}
+	return "INDIVIDUAL"
+}
+
+func (p person) currencies() []string {
+	all := []string{p.main, p.main, p.second}
+	if p.third != "" {
+		all = append(all, p.third)
+	}
+	return all
+}
+
+var payees = []string{
+	"Meridian Paper Works", "Oak & Iron Fabrication", "Clearwater Legal LLP", "Sunrise Solar Cooperative",
+	"Kestrel Freight",
+	"Möller & Söhne Maschinenbau", "Pacific Rim Components", "Atelier Désirée", "Ocean Gate Charter",
+	"Quartz Data Centres",
+	"株式会社ひかり物流", "ООО «Северный Лес»", "مؤسسة الواحة", "Green Bough Nurseries",
+	"Longshore Warehousing and Cold Storage of the Eastern Seaboard",
+	"Pines Dental Group", "Redstart Consulting", "Casa del Mar Imports", "Nordlys Energi", "Tide & Timber",
+}
+
+var banks = []string{
+	"First Sandbox Bank", "Sample Savings Bank", "Example Mutual", "Testland Commercial Bank", "Bank of Nowhere",
+	"Placeholder Trust Company",
+}
+
+// rails are the payment types that go with a currency.
+func rails(currency string) []int {
+	switch currency {
+	case "USD":
+		return []int{payACH, payFedwire, paySwift, paySwift}
+	case "EUR":
+		return []int{paySepa, paySepa, paySwift}
+	case "BTC":
+		return []int{payCrypto}
+	case "INR":
+		return []int{payIMPS, paySwift}
+	case "CAD":
+		return []int{payEFT, paySwift}
+	}
+	return []int{paySwift}
+}
+
+// digitsOf are the fractional digits a currency has.
+func digitsOf(currency string) int {
+	switch currency {
+	case "JPY":
+		return 0
+	case "KWD":
+		return 3
+	case "BTC", "XQZ":
+		return 8
+	}
+	return 2
+}
+
+// Salts separate the random streams of different kinds of data.
+const (
+	saltSettings = iota + 1
+	saltCustomer
+	saltAccount
+	saltCounterparty
+	saltOperation
+	saltAmount
+	saltFile
+	saltOpid
+)
+
+// dice is a small deterministic generator (SplitMix64): the same seed, salt and number always give the same values.
+type dice struct{ state uint64 }
+
+func newDice(seed, salt uint64, n int) dice {
+	d := dice{seed*0x9E3779B97F4A7C15 ^ salt<<56 ^ uint64(n)}
+	d.next()
+	return d
+}
+
+func (d *dice) next() uint64 {
+	d.state += 0x9E3779B97F4A7C15
+	z := d.state
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// below returns a number in [0, n).
+func (d *dice) below(n int) int { return int(d.next() % uint64(n)) }
+
+// chance is true in p of a hundred cases.
+func (d *dice) chance(p int) bool { return d.below(100) < p }
+
+func (d *dice) uuid() uuid.UUID {
+	var u uuid.UUID
+	for i := 0; i < 16; i += 8 {
+		v := d.next()
+		for j := range 8 {
+			u[i+j] = byte(v >> (8 * j))
+		}
+	}
+	u[6] = u[6]&0x0f | 0x40
+	u[8] = u[8]&0x3f | 0x80
+	return u
+}
+
+const alnum = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
+
+// word returns n characters of an identifier.
+func (d *dice) word(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = alnum[d.below(len(alnum))]
+	}
+	return string(b)
+}
+
+func (d *dice) digits(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('0' + d.below(10))
+	}
+	return string(b)
+}
+
+func pick[T any](d *dice, from []T) T { return from[d.below(len(from))] }
+
+// randomBytes are unpredictable, for keys and tokens, which must not come from the seed.
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return b
 }

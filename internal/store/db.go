@@ -3,12 +3,18 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"opdeck/internal/store/files"
 )
 
 // Engine is the kind of database behind a DB.
@@ -288,4 +294,192 @@ func (db *DB) bind(query string) string {
 		db.memo.Store(query, b.String())
 	}
 	return b.String()
+}
+
+// fileConnector opens connections to a SQLite file, if it is still the file that this process opened first.
+type fileConnector struct {
+	id     *identity
+	driver driver.Driver
+	dsn    string
+}
+
+func openPool(id *identity, dsn string, size int) (*sql.DB, error) {
+	named, err := sql.Open("sqlite", dsn) // does not open the file
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	p := sql.OpenDB(fileConnector{id, named.Driver(), dsn})
+	p.SetMaxOpenConns(size)
+	p.SetMaxIdleConns(size)
+	return p, named.Close()
+}
+
+// Connect implements driver.Connector.
+func (c fileConnector) Connect(context.Context) (driver.Conn, error) {
+	if err := c.id.check(true); err != nil { // SQLite would create a log beside the wrong file
+		return nil, err
+	}
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.id.check(true); err != nil { // it may have opened another file
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// Driver implements driver.Connector.
+func (c fileConnector) Driver() driver.Driver { return c.driver }
+
+// WriteIdle is WriteUnsynced for low-priority work: if anyone else writes to a SQLite file, or waits to, it does
+// nothing and returns an *Error of kind Busy. A database server allows concurrent writers anyway.
+func (db *DB) WriteIdle(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.writeIn(ctx, db.unsynced, db.whenIdle, fn)
+}
+
+// whenIdle acquires the right to write to a SQLite file if it is free.
+func (db *DB) whenIdle(context.Context) (done func(), err error) {
+	if err := db.identity.check(true); err != nil {
+		return nil, err
+	}
+	return db.queue.tryAcquire()
+}
+
+// tryAcquire is acquire without waiting: other writers are an *Error of kind Busy.
+func (q *writeQueue) tryAcquire() (done func(), err error) {
+	if q == nil {
+		return func() {}, nil
+	}
+	select {
+	case <-q.slot:
+	default:
+		return nil, &Error{Kind: Busy, Where: q.path}
+	}
+	if ok, err := files.Lock(q.file, true, false); err != nil || !ok {
+		q.slot <- struct{}{}
+		return nil, &Error{Kind: Busy, Where: q.path, Err: err}
+	}
+	return func() {
+		_ = files.Unlock(q.file)
+		q.slot <- struct{}{}
+	}, nil
+}
+
+// TakeTurn gives the caller the work of that name unless it was done within every, or
+// another process is at it; until TakeTurn or EndTurn is called again the turn lasts
+// for lease. A caller that has the turn prolongs it.
+func (s *Store) TakeTurn(ctx context.Context, name, owner string, every, lease time.Duration) (mine bool, err error) {
+	err = s.Core.WriteUnsynced(ctx, func(tx *Tx) error {
+		now, err := tx.Now(ctx)
+		if err != nil {
+			return err
+		}
+		if err := tx.Exec(ctx, "INSERT INTO turn (name, owner, until_us, done_us) VALUES (?, '', 0, 0) "+
+			"ON CONFLICT (name) DO NOTHING", name); err != nil {
+			return err
+		}
+		at := now.UnixMicro() // what lies further ahead than it can is of a clock that was set back
+		n, err := Affected(tx.Result(ctx, `UPDATE turn SET owner = ?, until_us = ? WHERE name = ?
+			AND (owner = ? OR (owner = '' OR until_us <= ? OR until_us > ?) AND (done_us <= ? OR done_us > ?))`,
+			owner, now.Add(lease).UnixMicro(), name, owner, at, now.Add(lease).UnixMicro(), now.Add(-every).UnixMicro(), at))
+		mine = n == 1
+		return err
+	})
+	return mine, err
+}
+
+// EndTurn gives the turn back; done says that the work need not be done again soon.
+func (s *Store) EndTurn(ctx context.Context, name, owner string, done bool) error {
+	return s.Core.WriteUnsynced(ctx, func(tx *Tx) error {
+		now, err := tx.Now(ctx)
+		if err != nil {
+			return err
+		}
+		return tx.Exec(ctx, "UPDATE turn SET owner = '', until_us = 0, done_us = CASE WHEN ? = 1 THEN ? ELSE done_us END "+
+			"WHERE name = ? AND owner = ?", Bit(done), now.UnixMicro(), name, owner)
+	})
+}
+
+// Usable returns what would keep a write from being stored, as an *Error, as far as it can be asked without writing:
+// the file was deleted or replaced, the file system or the server is read-only, the permissions, a full disk.
+func (db *DB) Usable(ctx context.Context) error {
+	if db.engine == Postgres {
+		var readOnly bool
+		err := db.QueryRow(ctx,
+			"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'").Scan(&readOnly)
+		if err != nil {
+			return err
+		}
+		if readOnly {
+			return &Error{Kind: ReadOnly, Where: db.where(), text: standby}
+		}
+		return nil
+	}
+	if db.path == "" {
+		return nil
+	}
+	if err := db.identity.check(true); err != nil {
+		return err
+	}
+	if err := writableFile(db.path); err != nil {
+		return err
+	}
+	if noRoom(db.path) {
+		return &Error{Kind: Full, Where: db.path}
+	}
+	return nil
+}
+
+// lockWait is how long another process may hold the write lock until it is trouble.
+const lockWait = 2 * time.Second
+
+// Free returns an *Error of kind Busy if another process of this host holds the write lock of a file for two seconds,
+// as far as the system names holders (Linux).
+func (db *DB) Free(ctx context.Context) error {
+	if db.engine == Postgres || db.path == "" {
+		return nil
+	}
+	before := lockHolders(db.path)
+	if len(before) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	err := db.WriteUnsynced(ctx, func(*Tx) error { return nil })
+	if !IsKind(err, Busy) && !errors.Is(ctx.Err(), context.DeadlineExceeded) { // which ends a wait for SQLite
+		return nil
+	}
+	still := func(pid int) bool { return slices.Contains(before, pid) } // not one of many that write, on a busy machine
+	if slices.ContainsFunc(lockHolders(db.path), still) {
+		return &Error{Kind: Busy, Where: db.path, Err: err}
+	}
+	return nil
+}
+
+// standby is what a server says of itself that accepts no writes.
+const standby = "accepts no writes: it is a standby, or set to be read-only; [store] url must name the primary server"
+
+// onReadOnlyDisk is why a file system accepts no writes.
+const onReadOnlyDisk = "is on a file system that is mounted read-only; mount it for writing"
+
+// writableFile asks the system whether this user may write a file. It does not open it: closing it would end SQLite's
+// locks of this process.
+func writableFile(path string) error {
+	err := mayWrite(path)
+	if err == nil {
+		return nil
+	}
+	return fileError(path, err)
+}
+
+// Mounted reports whether a ReadOnly error is about the file system or the server, and not about permissions.
+func (e *Error) Mounted() bool { return e.Kind == ReadOnly && (e.text != "" || e.Code() == "25006") }
+
+// Holders are the processes that hold the file of a Busy error locked, as far as the system says; on PostgreSQL none.
+func (e *Error) Holders() []int {
+	if e.Kind != Busy || !filepath.IsAbs(e.Where) {
+		return nil
+	}
+	return lockHolders(strings.TrimSuffix(e.Where, ".lock"))
 }

@@ -8,11 +8,14 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -359,3 +362,245 @@ func (l *List[T]) Place() ui.Place { return l.spec.Place }
 
 // Source implements ui.Screen.
 func (l *List[T]) Source() ui.Source { return l.source(l.spec.Origin, l.spec.Class) }
+
+// Reads holds the reads of a list and their results.
+type Reads struct {
+	Loads  *ui.Requests // the rows
+	More   *ui.Requests // further rows
+	At     time.Time    // when the rows were read
+	Err    *api.Error   // of the last read
+	Loaded bool         // the first read was answered
+	Doing  string       // work in progress: "exporting"
+}
+
+// Failed records the result of a read and reports whether it failed.
+func (r *Reads) Failed(err error) bool {
+	r.Loaded, r.Err = true, api.AsError(err)
+	return err != nil
+}
+
+// OneThing returns a refusal while other work is in progress.
+func (r *Reads) OneThing() (ui.Action, bool) {
+	if r.Doing == "" {
+		return nil, false
+	}
+	return ui.Notify{Level: ui.Denied, Text: "Wait: " + r.Doing + "."}, true
+}
+
+// source returns origin and age of the rows.
+func (r *Reads) source(origin, class string) ui.Source {
+	src := ui.Source{Origin: origin, At: r.At, Class: class, Loading: r.Loads.Busy() || r.More.Busy()}
+	if r.Err != nil {
+		src.Problem = r.Err.Public
+	}
+	return src
+}
+
+const maxPast = 50 // filters
+
+// past holds the person's earlier filters while the filter line is open.
+type past struct {
+	list  []string // newest first
+	at    int      // from 1 into list; 0: the typed text
+	draft string   // the typed text while at is not 0
+}
+
+// readPast reads the filters of this kind of list.
+func (l *FilterLine[T]) readPast() tea.Cmd {
+	l.past.at, l.past.draft = 0, ""
+	memory, kind := l.env.Filters(), l.kind
+	if memory == nil {
+		return nil
+	}
+	read := func(ctx context.Context) ([]string, error) { return memory.Filters(ctx, kind) }
+	return ui.Reading(l.env, nil, read, func(list []string, _ time.Time, err error) {
+		if err == nil && l.past.at == 0 { // missing earlier filters are not an error of the filter
+			l.past.list = list
+		}
+	})
+}
+
+// recall replaces the typed filter by an earlier one; false if the key is not for
+// this.
+func (l *FilterLine[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
+	k, p := l.env.Keys.Menu, &l.past
+	step := 1
+	switch {
+	case k.Up.Match(msg):
+	case k.Down.Match(msg):
+		step = -1
+	default:
+		return nil, false
+	}
+	to := p.at + step
+	if to < 0 || to > len(p.list) {
+		return nil, true
+	}
+	if p.at == 0 {
+		p.draft = l.bar.Value()
+	}
+	text := p.draft
+	if p.at = to; to > 0 {
+		text = p.list[to-1]
+	}
+	l.bar = widget.NewFilterBar(text, l.example, maxFilter)
+	return tea.Batch(l.try(), l.offer()), true
+}
+
+// remember stores a confirmed filter.
+func (l *FilterLine[T]) remember(text string) tea.Cmd {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(l.past.list), func(o string) bool { return o == text })
+	l.past.list = append([]string{text}, rest[:min(len(rest), maxPast-1)]...)
+	memory, kind := l.env.Filters(), l.kind
+	if memory == nil {
+		return nil
+	}
+	return l.env.Read(nil, func(ctx context.Context) ui.Then {
+		_ = memory.KeepFilter(context.WithoutCancel(ctx), kind, text) // it holds until the list is closed
+		return func() (ui.Action, tea.Cmd) { return nil, nil }
+	})
+}
+
+// Pages are the records of a list that the service returns in pages, as far as they
+// were read. It is immutable: With returns a new value.
+type Pages[T any] struct {
+	ID  func(T) string
+	All []T // in the order of the service, without duplicates
+	Odd int // records without an identifier, which are not in All
+
+	next  api.PageAt // the next page to read
+	more  bool       // there may be one
+	total string     // as the service sent it; "": it sent none
+	whole bool       // the last page proves that All is complete
+}
+
+// With returns the records with the page at; the first page replaces all earlier ones.
+func (p Pages[T]) With(at api.PageAt, got api.Page[T]) Pages[T] {
+	out := Pages[T]{ID: p.ID, total: string(got.Total)}
+	if at.Page > 0 {
+		out.All, out.Odd = append(out.All, p.All...), p.Odd
+	}
+	out.Odd += got.Unusable
+	known := map[string]bool{"": true}
+	for _, r := range out.All {
+		known[p.ID(r)] = true
+	}
+	before := len(out.All)
+	for _, r := range got.Items {
+		if id := p.ID(r); !known[id] { // pages shift when records come
+			known[id] = true
+			out.All = append(out.All, r)
+		}
+	}
+	out.whole = got.Whole(len(out.All))
+	out.next, out.more = got.Then(at, len(out.All) > before)
+	return out
+}
+
+// Next returns the next page to read.
+func (p Pages[T]) Next() api.PageAt { return p.next }
+
+// Whole reports whether these are all records, by api.Page.Whole.
+func (p Pages[T]) Whole() bool { return p.whole }
+
+// Ended reports whether there is nothing left to read: these are all records, or the
+// last page had no new one.
+func (p Pages[T]) Ended() bool { return p.whole || p.next.Page > 0 && !p.more }
+
+// Of returns the service's total as text, " of 45"; "" if the service sent none.
+func (p Pages[T]) Of() string {
+	if p.total == "" {
+		return ""
+	}
+	return " of " + untrusted.Text(p.total).Line(20)
+}
+
+// Read says how many of the records called many were read.
+func (p Pages[T]) Read(many string) string {
+	switch n := len(p.All); {
+	case p.Whole() && n == 0:
+		return "No " + many
+	case p.Whole():
+		return "All " + many + " read: " + format.Count(n)
+	case p.Ended():
+		return format.Count(n) + p.Of() + " " + many + " read; the service lists no others"
+	default:
+		return format.Count(n) + p.Of() + " " + many + " read"
+	}
+}
+
+// Page is a text that covers the list: a record, a report.
+type Page struct {
+	ID   string // of the page's record; "": none
+	View *widget.Viewer
+
+	crumb string
+	fill  func(w int) []string
+}
+
+// Crumb implements ui.Layer: the short name of the page.
+func (p *Page) Crumb() string { return p.crumb }
+
+// Open opens a page above the list: of the record id, "" for none. crumb is its short name, and fill draws its lines
+// for a width, again after each message.
+func (l *List[T]) Open(id, crumb string, fill func(w int) []string) {
+	l.Page = &Page{ID: id, crumb: crumb, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
+}
+
+// Close goes back to the list.
+func (l *List[T]) Close() { l.Page = nil }
+
+// Layer implements ui.Layered: the page.
+func (l *List[T]) Layer() ui.Layer {
+	if l.Page == nil {
+		return nil
+	}
+	return l.Page
+}
+
+func (p *Page) lay(w, h int) {
+	p.View.SetSize(w, h)
+	p.View.SetLines(p.fill(w))
+}
+
+// Seeking reports whether there is a search in the page, which then gets the screen's
+// keys. It works on a nil page.
+func (p *Page) Seeking() bool { return p != nil && p.View.Seeking() }
+
+// searching reports whether the person is typing the search text.
+func (p *Page) searching() bool { return p != nil && p.View.Searching() }
+
+// ItemID returns the id of the page's record, else of the row under the cursor.
+func (l *List[T]) ItemID() string {
+	if l.Page != nil {
+		return l.Page.ID
+	}
+	return l.Table.SelectedID()
+}
+
+// Step implements ui.Stepper: the page shows the record that is by rows further
+// down. It has no effect at an end of the list, or on a page without a record.
+func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
+	if l.Page == nil || l.Page.ID == "" {
+		return nil, nil, false
+	}
+	nav, before := l.Env.Keys.Nav, l.Page.ID
+	l.Table.Select(before)
+	move := nav.Down
+	if by < 0 {
+		move = nav.Up
+	}
+	l.Close()
+	_, moved := l.take(move.Msg())
+	if l.Table.SelectedID() == before {
+		by = 0
+	}
+	action, opened := l.take(l.Env.Keys.List.Open.Msg())
+	if by == 0 {
+		action = ui.Many{action, ui.Notify{Level: ui.Info, Text: "End of the list."}}
+	}
+	return action, tea.Batch(moved, opened), true
+}

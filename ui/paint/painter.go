@@ -1,12 +1,70 @@
+// Package paint draws the frames of a Bubble Tea program when they change, and
+// owns the modes of the terminal while the program runs.
+//
+// Bubble Tea's own renderer draws on a clock: a key waits half a frame on
+// average and an idle program is woken hundreds of times a second. [Run] keeps
+// Bubble Tea's loop, messages and commands, switches its renderer off and draws
+// with a [Painter] instead: at once after a change, never otherwise.
+//
+// # Effects of the option WithoutRenderer
+//
+// Without a renderer Bubble Tea 1.3 neither enters raw mode nor learns the size
+// of the terminal, and its alternate screen, cursor, paste, mouse, title and
+// clear-screen commands do nothing. Its suspension would stop the process
+// without restoring anything. Reading and decoding keys, the loop, commands and
+// filters work as usual. Run does the rest: raw mode, modes, first size, size
+// changes, signals, suspension, panics, the end of input, and restoring the terminal.
+//
+// # Supported commands
+//
+// tea.Quit, tea.Suspend, tea.Interrupt, tea.Batch, tea.Sequence, tea.Tick work.
+// tea.ClearScreen, tea.SetWindowTitle, tea.Println, the mouse, cursor, paste and
+// alternate screen commands have no effect; [Raw] copies to the
+// clipboard. tea.Exec is not supported: it would run with the modes set.
+//
+// # Output
+//
+// A view is lines of text with SGR sequences, nothing else. Anything else in it
+// (controls, C1, format characters, other sequences, broken UTF-8) is drawn as a
+// visible mark and never reaches the terminal. The bytes written are exactly:
+//
+//	text       printable characters, CR, LF
+//	CSI n A B C D G       cursor by steps, to a column
+//	CSI r ; c H           cursor to a position
+//	CSI K, CSI n X        erase to the end of the line, n cells
+//	CSI 2 J               erase all (first frame and after a change of size)
+//	CSI n L, CSI n M      insert, delete lines
+//	CSI t ; b r, CSI r    scroll region, always taken back within the frame
+//	CSI … m               0-5 7 9 22-25 27 29 30-39 40-49 90-97 100-107, 38/48;5;n, 38/48;2;r;g;b
+//	CSI ? 2026 h/l        around each frame: synchronized output
+//	CSI ? 1049 7 25 2004 1002 1006 h/l    on entering and leaving
+//	CSI ? 1 6 5 9 1000 1002-1006 1015 1016 2031 2048 9001 l, CSI 4 l, CSI > 4 m, CSI = 0 u, ESC > ( B, SI
+//	                      together, on entering: another program may have left them set
+//	CSI 22;2 t, CSI 23;2 t, OSC 2 ; title BEL    only with a title
+//	OSC 52 ; c ; base64 BEL                      only for a copy
+//
+// Package painttest reads a byte stream and reports the first thing outside this list.
+// Lines move with IL and DL instead of SU and SD because the Linux console knows
+// only those; blanks of a coloured background are written as spaces because not
+// every terminal erases with the background colour; REP is not used.
 package paint
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"reflect"
+	"regexp"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/ui/paint/quiet"
 )
 
 // ErrStuck is returned when the terminal does not take the last bytes in time.
@@ -321,4 +379,93 @@ func (p *Painter) fail(err error, broken bool) {
 	if first && p.opt.Fail != nil {
 		p.opt.Fail(err)
 	}
+}
+
+// guard makes a command report a panic instead of ending the process, for itself
+// and for the commands of a batch or a sequence that it returns.
+func guard(cmd tea.Cmd, caught func(any, []byte)) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() (msg tea.Msg) {
+		defer func() {
+			if r := recover(); r != nil {
+				caught(r, debug.Stack())
+				msg = nil
+			}
+		}()
+		return guardAll(cmd(), caught)
+	}
+}
+
+var commands = reflect.TypeFor[[]tea.Cmd]()
+
+// guardAll guards the commands inside a message. Bubble Tea does not export the
+// type of a sequence, so any slice of commands is taken for one.
+func guardAll(msg tea.Msg, caught func(any, []byte)) tea.Msg {
+	if msg == nil {
+		return nil
+	}
+	v := reflect.ValueOf(msg)
+	if v.Kind() != reflect.Slice || !v.CanConvert(commands) {
+		return msg
+	}
+	out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+	for i := range v.Len() {
+		out.Index(i).Set(reflect.ValueOf(guard(v.Index(i).Interface().(tea.Cmd), caught)))
+	}
+	return out.Interface()
+}
+
+// ErrInputClosed is returned by [Run] when no more keys can come: the terminal hung
+// up or the SSH client closed its channel.
+var ErrInputClosed = errors.New("the terminal has been closed")
+
+// PanicError is returned by [Run] after a panic in Update, View, a command or the painter
+// itself. Its text contains neither the value nor the stack, because these may contain
+// text from outside or secrets.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return "the program stopped because of an internal error" }
+
+// SignalError is returned by [Run] when a signal ended the program.
+type SignalError struct{ Signal os.Signal }
+
+func (e *SignalError) Error() string { return fmt.Sprintf("ended by a signal: %s", e.Signal) }
+
+// Bubble Tea is initialised by now and has not asked the terminal anything.
+func init() { quiet.Restore() }
+
+// MaxCopy is the largest text that can be copied, in bytes: what xterm and tmux
+// accept in one sequence.
+const MaxCopy = 55_000
+
+// ErrSequence is the error for a sequence that may not be passed through.
+var ErrSequence = errors.New("only a clipboard sequence may bypass the painter")
+
+// RawMsg asks the painter to write Seq between two frames, if
+// [Painter.Passthrough] accepts it. The model does not get this message.
+type RawMsg struct{ Seq string }
+
+// Raw returns a command that writes a sequence between two frames, see RawMsg.
+func Raw(seq string) tea.Cmd { return func() tea.Msg { return RawMsg{Seq: seq} } }
+
+// copyForms are an OSC 52 copy, plain or wrapped so that tmux or screen hands it on
+// to the terminal outside: tmux takes one wrapper with the escape doubled, screen
+// one wrapper for each piece, since it takes no long ones.
+var copyForms = regexp.MustCompile(`^(?:\x1b\]52;c;([\w+/]*=*)\a|\x1bPtmux;\x1b\x1b\]52;c;([\w+/]*=*)\a\x1b\\|` +
+	`\x1bP\x1b\]52;c;((?:[\w+/=]|\x1b\\\x1bP)*)\a\x1b\\)$`)
+
+// isCopy is true for a whole copy of at most MaxCopy bytes and nothing else.
+func isCopy(seq string) bool {
+	m := copyForms.FindStringSubmatch(seq)
+	if m == nil {
+		return false
+	}
+	text := strings.ReplaceAll(m[1]+m[2]+m[3], "\x1b\\\x1bP", "")
+	_, err := base64.StdEncoding.Strict().DecodeString(text)
+	return err == nil && len(text) <= base64.StdEncoding.EncodedLen(MaxCopy)
 }

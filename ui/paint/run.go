@@ -7,11 +7,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"golang.org/x/term"
 )
 
 // Size is the size of a terminal in cells.
@@ -281,4 +284,347 @@ func sizeMsg(z Size) tea.WindowSizeMsg { return tea.WindowSizeMsg{Width: z.W, He
 // clamp cuts a size that is too large; ok is false for one that is none.
 func (z Size) clamp() (Size, bool) {
 	return Size{min(z.W, MaxWidth), min(z.H, MaxHeight)}, z.W > 0 && z.H > 0
+}
+
+// mergeFor is the longest delay of a frame while more keys wait.
+const mergeFor = 8 * time.Millisecond
+
+// drawMsg makes the loop call View again for a frame that was put off.
+type drawMsg struct{}
+
+// suspendMsg is a suspension by a signal.
+type suspendMsg struct{}
+
+// model wraps the program's model for Bubble Tea's loop. The loop calls
+// View after every message. model calls the program's View only if a frame can be drawn
+// now: not while more keys wait (for at most mergeFor), and not while the painter
+// still writes the previous frame. The end of such a state requests the deferred
+// frame. All methods except flushDeferred run on the loop's goroutine.
+type model struct {
+	inner   tea.Model
+	painter *Painter
+	waiting func() bool   // keys wait
+	redraw  chan struct{} // holds one token: a deferred frame is due
+	caught  func(any, []byte)
+	size    tea.WindowSizeMsg
+	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
+	now     func() time.Time
+	held    []tea.Msg // AfterFrame messages that wait for a deferred frame
+	drawn   []tea.Msg // those whose frame has been drawn
+
+	mu            sync.Mutex
+	deferred      bool // a frame is deferred
+	deferredSince time.Time
+}
+
+// Init runs the program's Init and sends it the size before the first frame.
+func (m *model) Init() tea.Cmd {
+	cmd := guard(m.inner.Init(), m.caught)
+	if msg := m.first(m.size); msg != nil {
+		_, more := m.Update(msg)
+		cmd = tea.Batch(cmd, more)
+	}
+	return cmd
+}
+
+// Update handles the painter's messages and passes on all others.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case drawMsg:
+		return m, m.release()
+	case AfterFrame:
+		if m.isDeferred() {
+			m.held = append(m.held, msg)
+			return m, nil
+		}
+	case RawMsg:
+		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
+		return m, nil
+	case tea.WindowSizeMsg:
+		m.size = msg
+		m.painter.Invalidate() // what a terminal keeps when it is resized is its own affair
+	}
+	var cmd tea.Cmd
+	m.inner, cmd = m.inner.Update(msg)
+	return m, guard(cmd, m.caught)
+}
+
+// View passes a frame to the painter if it can be drawn now.
+func (m *model) View() string {
+	if m.deferFrame() {
+		return ""
+	}
+	m.painter.Frame(linesOf(m.inner), m.size.Width, m.size.Height)
+	if len(m.held) > 0 {
+		m.drawn, m.held = append(m.drawn, m.held...), nil
+		m.askFrame()
+	}
+	return ""
+}
+
+// AfterFrame is a message that the program gets only after the painter has drawn the frame that
+// was due when the message came.
+type AfterFrame interface{ AfterFrame() }
+
+// release delivers the messages whose frame has been drawn.
+func (m *model) release() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, msg := range m.drawn {
+		var cmd tea.Cmd
+		m.inner, cmd = m.inner.Update(msg)
+		cmds = append(cmds, guard(cmd, m.caught))
+	}
+	m.drawn = nil
+	return tea.Batch(cmds...)
+}
+
+// Liner is a model that returns its view in lines. Unchanged lines must be
+// the same strings as in the previous frame; they are neither copied nor parsed again.
+type Liner interface{ Lines() []string }
+
+func linesOf(m tea.Model) []string {
+	if l, ok := m.(Liner); ok {
+		return l.Lines()
+	}
+	return strings.Split(m.View(), "\n")
+}
+
+// deferFrame decides whether the frame can wait.
+func (m *model) deferFrame() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := m.waiting()
+	if keys && m.deferred && m.now().Sub(m.deferredSince) > mergeFor {
+		keys = false
+	}
+	if keys || m.painter.Busy() {
+		if !m.deferred {
+			m.deferred, m.deferredSince = true, m.now()
+		}
+		return true
+	}
+	m.deferred = false
+	return false
+}
+
+func (m *model) isDeferred() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.deferred
+}
+
+// flushDeferred requests the deferred frame from the loop, if there is one.
+func (m *model) flushDeferred() {
+	if m.isDeferred() {
+		m.askFrame()
+	}
+}
+
+// askFrame makes the loop handle a drawMsg.
+func (m *model) askFrame() {
+	select {
+	case m.redraw <- struct{}{}:
+	default:
+	}
+}
+
+// modes writes the sequences that set up and restore a terminal.
+type modes struct {
+	title string // cleaned; "" for none
+	mouse bool
+}
+
+// Every frame is wrapped in synchronized output (mode 2026) without asking the
+// terminal first. Terminals ignore private modes that they do not know, and a
+// question would cost a round trip at the start, the answer could arrive among the
+// keys, and a mute client would never give one.
+const (
+	beginSync = "\x1b[?2026h"
+	endSync   = "\x1b[?2026l"
+)
+
+// enter switches to the alternate screen, takes back what another program has left set, and hides the cursor.
+func (m modes) enter(b []byte) []byte {
+	if m.title != "" {
+		b = append(b, "\x1b[22;2t\x1b]2;"...)
+		b = append(b, m.title...)
+		b = append(b, '\a')
+	}
+	b = append(b, "\x1b[?1049h"+reset+"\x1b[?7l\x1b[?25l\x1b[?2004h"...)
+	if m.mouse {
+		b = append(b, "\x1b[?1002h\x1b[?1006h"...)
+	}
+	return b
+}
+
+// reset takes back what another program may have left set and enter does not set itself: keys and keypad of an
+// application, insert and origin mode, a scroll region, reverse video, line drawing characters, mouse, focus, colour
+// and size reports, keys in other forms. It comes behind the switch to the alternate screen, which has a keyboard of
+// its own in kitty, and before the mouse is switched on: xterm has one mouse mode, which each of these ends. A soft
+// reset would do less, and lose the place of the cursor that leave goes back to.
+const reset = "\x1b[?1l\x1b>\x1b[4l\x1b[?6l\x1b[r\x1b[?5l\x1b(B\x0f" +
+	"\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l" +
+	"\x1b[?2031l\x1b[?2048l\x1b[?9001l\x1b[>4m\x1b[=0u\x1b[m"
+
+// leave reverts enter in the opposite order, also after a truncated
+// frame.
+func (m modes) leave(b []byte) []byte {
+	b = append(b, "\x1b[m\x1b[r"...)
+	b = append(b, endSync...)
+	if m.mouse {
+		b = append(b, "\x1b[?1006l\x1b[?1002l"...)
+	}
+	b = append(b, "\x1b[?2004l\x1b[?25h\x1b[?7h\x1b[?1049l"...)
+	if m.title != "" {
+		b = append(b, "\x1b[23;2t"...)
+	}
+	return b
+}
+
+const maxTitle = 80 // characters
+
+// cleanTitle removes characters that are not allowed in a title.
+func cleanTitle(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		if n == maxTitle {
+			break
+		}
+		if printable(r) && r != utf8.RuneError {
+			b.WriteRune(r)
+			n++
+		}
+	}
+	return b.String()
+}
+
+// resumeMsg reports that the process was continued after a stop by another
+// process.
+type resumeMsg struct{}
+
+// offer puts v into a channel of capacity one and drops an older value.
+func offer[T any](ch chan T, v T) {
+	for {
+		select {
+		case ch <- v:
+			return
+		default:
+		}
+		select {
+		case <-ch:
+		default:
+		}
+	}
+}
+
+// sendSizes sends new sizes to the model. While the loop is busy, a newer size replaces
+// an older one, so that the sender never waits.
+func (s *session) sendSizes() {
+	newest := make(chan Size, 1)
+	s.workers.Go(func() { s.watchSizes(newest) })
+	for {
+		select {
+		case z := <-newest:
+			s.program.Send(sizeMsg(z))
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// watchSizes offers every size there is to know of.
+func (s *session) watchSizes(newest chan Size) {
+	if s.opt.Resizes == nil {
+		if s.tty.out != nil {
+			s.watchWindow(func() {
+				if z, ok := s.tty.size(); ok {
+					offer(newest, z)
+				}
+			})
+		}
+		return
+	}
+	for resizes := s.opt.Resizes; ; {
+		select {
+		case z, ok := <-resizes:
+			if !ok {
+				resizes = nil // never read a closed channel in a loop
+			} else if z, ok = z.clamp(); ok {
+				offer(newest, z)
+			}
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// resume takes the terminal again. It runs on the loop's goroutine.
+func (s *session) resume() {
+	if err := s.tty.raw(); err != nil {
+		s.stop(err)
+		return
+	}
+	s.painter.Reenter()
+	size := sizeMsg(s.size())
+	changed := size != s.model.size // while we were away
+	s.workers.Go(func() {
+		if changed {
+			s.program.Send(size)
+		}
+		s.program.Send(tea.ResumeMsg{})
+	})
+}
+
+// tty is the local terminal, if there is one.
+type tty struct {
+	in, out *os.File
+	saved   *term.State // how it was; nil when raw was not called or not needed
+}
+
+func newTTY(in io.Reader, out io.Writer) *tty {
+	t := &tty{}
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		t.in = f
+	}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		t.out = f
+	}
+	return t
+}
+
+// raw enters raw mode. The state of the first call is the one that is restored.
+func (t *tty) raw() error {
+	if t.in == nil {
+		return nil
+	}
+	st, err := term.MakeRaw(int(t.in.Fd()))
+	if err != nil {
+		return errors.Join(errors.New("cannot put the terminal into raw mode"), err)
+	}
+	if t.saved == nil {
+		t.saved = st
+	}
+	return nil
+}
+
+// restore goes back to the state before raw.
+func (t *tty) restore() error {
+	if t.saved == nil {
+		return nil
+	}
+	return term.Restore(int(t.in.Fd()), t.saved)
+}
+
+// size asks the terminal.
+func (t *tty) size() (Size, bool) {
+	for _, f := range []*os.File{t.out, t.in} {
+		if f == nil {
+			continue
+		}
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil {
+			return Size{w, h}.clamp()
+		}
+	}
+	return Size{}, false
 }

@@ -1,5 +1,13 @@
 package paint
 
+import (
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"opdeck/ui/draw"
+)
+
 // screen holds the content of the terminal and writes the bytes that change it to the next
 // frame. Only one goroutine at a time uses it.
 //
@@ -194,4 +202,387 @@ func blankRun(cells []cell) int {
 		n++
 	}
 	return n
+}
+
+// Rows below which shifts are not looked for, and what a shift costs in bytes.
+const (
+	minShift  = 3
+	shiftCost = 22
+	maxShifts = 6
+)
+
+// shifter finds blocks of rows that moved up or down.
+type shifter struct {
+	cost    []int // bytes for drawing a row from its current state
+	offsets []int // shifts at which a wanted row is already on screen
+	spare   []row
+}
+
+// block is a shift of the rows [top, bottom) by d: the row wanted at y, for the
+// block's part of the region, is shown at y+d.
+type block struct{ top, bottom, d, gain int }
+
+// shift lets the terminal move blocks of rows where that saves bytes, and
+// brings rows and changed up to date.
+func (s *screen) shift() {
+	s.shifts.cost = append(s.shifts.cost[:0], make([]int, s.h)...)
+	for y := range s.rows {
+		s.estimate(y)
+	}
+	for range maxShifts {
+		b := s.bestShift()
+		if b.gain <= shiftCost {
+			return
+		}
+		s.pen.scroll(b.top, b.bottom, b.d)
+		s.moveRows(b)
+	}
+}
+
+// estimate notes what it takes to draw row y now.
+func (s *screen) estimate(y int) {
+	s.shifts.cost[y] = 0
+	if s.changed[y] {
+		s.shifts.cost[y] = estimateBytes(s.rows[y].cells, s.next[y].cells)
+	}
+}
+
+// estimateBytes estimates the bytes that turn one row into another.
+func estimateBytes(was, is []cell) int {
+	n, run := 0, false
+	for x := range is {
+		if was[x] == is[x] {
+			run = false
+			continue
+		}
+		if !run {
+			n, run = n+6, true
+		}
+		n += is[x].size()
+	}
+	return n
+}
+
+// estimateOnBlank estimates the bytes a row costs on an empty line.
+func estimateOnBlank(is []cell) int {
+	n := 6
+	for x := range is {
+		if is[x] != blankCell {
+			n += is[x].size()
+		}
+	}
+	return n
+}
+
+// want is the row that the frame has at y.
+func (s *screen) want(y int) *row {
+	if s.changed[y] {
+		return &s.next[y]
+	}
+	return &s.rows[y]
+}
+
+// bestShift finds the block that saves most.
+func (s *screen) bestShift() block {
+	best := block{}
+	for _, d := range s.findOffsets() {
+		lo, hi := max(0, -d), min(s.h, s.h-d)
+		for y := lo; y < hi; {
+			if !s.moved(y, d) {
+				y++
+				continue
+			}
+			end, gain := y, 0
+			for end < hi && s.moved(end, d) {
+				gain += s.shifts.cost[end]
+				end++
+			}
+			if b := s.weigh(y, end, d, gain); b.gain > best.gain {
+				best = b
+			}
+			y = end
+		}
+	}
+	return best
+}
+
+// findOffsets lists how far rows moved that are to be drawn: shifts by anything else
+// would save nothing.
+func (s *screen) findOffsets() []int {
+	out := s.shifts.offsets[:0]
+	for y := range s.rows {
+		if !s.changed[y] {
+			continue
+		}
+		for at := range s.rows {
+			if d := at - y; d != 0 && s.moved(y, d) && !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+	}
+	s.shifts.offsets = out
+	return out
+}
+
+// moved is true when the row wanted at y is the one shown at y+d.
+func (s *screen) moved(y, d int) bool {
+	a, b := s.want(y), &s.rows[y+d]
+	return a.hash == b.hash && a.start == b.start && a.src == b.src
+}
+
+// weigh says what a shift would save: the rows of the block, less the rows that
+// the move leaves blank.
+func (s *screen) weigh(from, to, d, gain int) block {
+	b := block{top: from, bottom: to + d, d: d, gain: gain}
+	freed, end := to, to+d
+	if d < 0 {
+		b.top, b.bottom = from+d, to
+		freed, end = from+d, from
+	}
+	if gain <= shiftCost {
+		return b
+	}
+	for y := max(freed, b.top); y < min(end, b.bottom); y++ {
+		b.gain += s.shifts.cost[y] - estimateOnBlank(s.want(y).cells)
+	}
+	return b
+}
+
+// moveRows does to rows what the terminal does to its lines.
+func (s *screen) moveRows(b block) {
+	// what is wanted at each row of the region moves out of rows first
+	for y := b.top; y < b.bottom; y++ {
+		if !s.changed[y] {
+			s.take(y, s.rows[y].src, s.rows[y].start)
+		}
+	}
+	region := s.rows[b.top:b.bottom]
+	n := b.d
+	if n < 0 {
+		n = len(region) + n
+	}
+	s.shifts.spare = append(s.shifts.spare[:0], region[:n]...)
+	copy(region, region[n:])
+	copy(region[len(region)-n:], s.shifts.spare)
+	clear(s.shifts.spare)
+	blank := region[:max(0, -b.d)]
+	if b.d > 0 {
+		blank = region[len(region)-b.d:]
+	}
+	for i := range blank {
+		s.parser.parse(&blank[i], "", style{}, s.w)
+	}
+	for y := b.top; y < b.bottom; y++ {
+		shown, want := &s.rows[y], &s.next[y]
+		s.changed[y] = shown.src != want.src || shown.start != want.start
+		s.estimate(y)
+	}
+}
+
+// pen writes cells and moves, and knows where the cursor is and which style is
+// set. A coordinate of -1 is not known.
+type pen struct {
+	b      []byte
+	mark   int // length of b at begin
+	w, h   int
+	x, y   int
+	st     style
+	last   char // of the cell written last if the cursor is right behind it, else 0
+	parser *parser
+}
+
+// begin starts a frame behind b. Nothing is known of the cursor; the style is
+// the default one.
+func (p *pen) begin(b []byte, w, h int) {
+	*p = pen{b: b, mark: len(b), w: w, h: h, x: -1, y: -1, parser: p.parser}
+}
+
+// finish leaves the default style and returns the bytes.
+func (p *pen) finish() []byte {
+	if len(p.b) > p.mark {
+		p.style(style{})
+	}
+	b := p.b
+	p.b = nil
+	return b
+}
+
+// at is true when the cursor is known to be there.
+func (p *pen) at(x, y int) bool { return p.x == x && p.y == y }
+
+// clear erases the screen.
+func (p *pen) clear() {
+	p.b = append(p.b, "\x1b[m\x1b[r\x1b[H\x1b[2J"...)
+	p.x, p.y, p.st, p.last = 0, 0, style{}, 0
+}
+
+func (p *pen) style(st style) {
+	if p.st != st {
+		p.b = appendSGR(p.b, p.st, st)
+		p.st, p.last = st, 0
+	}
+}
+
+// suits is true when the cell looks right in the style that is set: a blank does
+// not show the colour of its text.
+func (p *pen) suits(c *cell) bool {
+	st := c.style()
+	return p.st == st || c.ch == ' ' && p.st.blank() == st
+}
+
+// unseen sets a style that leaves no trace on erased cells.
+func (p *pen) unseen() {
+	if p.st.blank() != (style{}) {
+		p.style(style{})
+	}
+}
+
+// put writes a cell at the cursor.
+func (p *pen) put(c *cell) {
+	if !p.suits(c) {
+		p.style(c.style())
+	}
+	if p.last >= utf8.RuneSelf && draw.Joins(p.parser.text(p.last), p.parser.text(c.ch)) {
+		p.csi(p.x+1, 'G') // or the terminal would see one cluster in the two
+	}
+	if c.loose && c.width > 1 {
+		// A terminal that draws it in fewer cells must not leave the others as they were.
+		p.b = append(p.b, draw.Space(int(c.width))...)
+		p.csi(p.x+1, 'G')
+	}
+	if c.ch < utf8.RuneSelf {
+		p.b = append(p.b, byte(c.ch))
+	} else {
+		p.b = append(p.b, p.parser.text(c.ch)...)
+	}
+	p.last = c.ch
+	p.x += int(c.width)
+	if p.x >= p.w || c.loose {
+		p.x, p.last = -1, 0 // in the last column terminals differ
+	}
+}
+
+// eraseLine erases from the cursor to the end of the line.
+func (p *pen) eraseLine() {
+	p.unseen()
+	p.b = append(p.b, "\x1b[K"...)
+	p.last = 0
+}
+
+// erase blanks n cells from the cursor on; the cursor stays.
+func (p *pen) erase(n int) {
+	p.unseen()
+	p.csi(n, 'X')
+	p.last = 0
+}
+
+// csi appends CSI n final; n of 1 is left out.
+func (p *pen) csi(n int, final byte) {
+	p.b = appendCSI(p.b, n, final)
+	p.last = 0
+}
+
+func appendCSI(b []byte, n int, final byte) []byte {
+	b = append(b, "\x1b["...)
+	if n != 1 {
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, final)
+}
+
+// moveTo brings the cursor to a place in the fewest bytes.
+func (p *pen) moveTo(x, y int) {
+	if p.at(x, y) {
+		return
+	}
+	p.last = 0
+	start := len(p.b)
+	p.b = appendCUP(p.b, x, y)
+	if p.y >= 0 {
+		p.shorter(start, func(b []byte) []byte { return p.relative(b, x, y) })
+		if y > p.y && y-p.y <= 6 { // CR and line feeds; never on the last line
+			p.shorter(start, func(b []byte) []byte {
+				b = append(b, '\r')
+				for range y - p.y {
+					b = append(b, '\n')
+				}
+				if x > 0 {
+					b = appendCSI(b, x, 'C')
+				}
+				return b
+			})
+		}
+	}
+	p.x, p.y = x, y
+}
+
+// shorter replaces what is behind start if f writes less.
+func (p *pen) shorter(start int, f func([]byte) []byte) {
+	n := len(p.b)
+	p.b = f(p.b)
+	if alt := len(p.b) - n; alt < n-start {
+		copy(p.b[start:], p.b[n:])
+		p.b = p.b[:start+alt]
+		return
+	}
+	p.b = p.b[:n]
+}
+
+// relative moves by steps from a known row.
+func (p *pen) relative(b []byte, x, y int) []byte {
+	if y > p.y {
+		b = appendCSI(b, y-p.y, 'B')
+	} else if y < p.y {
+		b = appendCSI(b, p.y-y, 'A')
+	}
+	switch {
+	case p.x == x:
+	case x == 0:
+		b = append(b, '\r')
+	case p.x >= 0 && x > p.x && x-p.x < x+1:
+		b = appendCSI(b, x-p.x, 'C')
+	case p.x >= 0 && x < p.x && p.x-x <= x+1:
+		b = appendCSI(b, p.x-x, 'D')
+	default:
+		b = appendCSI(b, x+1, 'G')
+	}
+	return b
+}
+
+func appendCUP(b []byte, x, y int) []byte {
+	b = append(b, "\x1b["...)
+	if x > 0 || y > 0 {
+		b = strconv.AppendInt(b, int64(y+1), 10)
+	}
+	if x > 0 {
+		b = append(b, ';')
+		b = strconv.AppendInt(b, int64(x+1), 10)
+	}
+	return append(b, 'H')
+}
+
+// scroll moves the rows [top, bottom) by d: up when d > 0, down when d < 0. The
+// rows that come free are blank.
+func (p *pen) scroll(top, bottom, d int) {
+	p.unseen()
+	region := bottom < p.h
+	if region {
+		p.b = append(p.b, "\x1b["...)
+		if top > 0 {
+			p.b = strconv.AppendInt(p.b, int64(top+1), 10)
+		}
+		p.b = append(p.b, ';')
+		p.b = strconv.AppendInt(p.b, int64(bottom), 10)
+		p.b = append(p.b, 'r')
+	}
+	p.b = appendCUP(p.b, 0, top)
+	if d > 0 {
+		p.csi(d, 'M')
+	} else {
+		p.csi(-d, 'L')
+	}
+	if region {
+		p.b = append(p.b, "\x1b[r"...)
+	}
+	p.x, p.y = -1, -1
 }

@@ -1,16 +1,21 @@
 package plain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/secret"
+	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
@@ -306,4 +311,166 @@ func (h *Host) filter(ctx context.Context) error {
 		return h.press(ctx, k.Form.Cancel)
 	}
 	return nil
+}
+
+func promptOf(q ui.Question) string {
+	what := "yes"
+	if q.Typed {
+		what = "the last " + strconv.Itoa(len(ui.LastOf(q.ID))) + " characters of the " + cmp.Or(q.IDLabel, "id")
+	}
+	return "Type " + what + " to " + strings.ToLower(q.Verb) + "; anything else is No:"
+}
+
+func isYes(q ui.Question, answer string) bool {
+	if q.Typed {
+		return answer != "" && answer == ui.LastOf(q.ID)
+	}
+	return strings.EqualFold(answer, "yes")
+}
+
+// Confirm asks what a screen asks, after the sentence lead. Nothing but the answer in
+// full, typed after the question was said to its end, is a yes. Whatever was typed before the question was said to its
+// end is
+// dropped, and an answer that more lines follow at once is pasted text: both are
+// No, as are an empty line, a letter and the end of input. The error is set when
+// the person wants elsewhere as well.
+func (t *Talk) Confirm(ctx context.Context, lead string, q ui.Question) (bool, error) {
+	t.question(lead, q)
+	if q.Typed && ui.LastOf(q.ID) == "" {
+		t.Say("The end of this id cannot be typed, so it cannot be confirmed here. Nothing was sent.")
+		return false, nil
+	}
+	for {
+		t.in.hush(ctx, t.opt.Pause)
+		t.Say(promptOf(q))
+		answer, err := t.read(ctx, false)
+		if err != nil {
+			return false, err
+		}
+		if answer == "?" {
+			t.question(lead, q)
+			t.Say("An empty line is No.")
+			continue
+		}
+		return t.judge(ctx, q, answer)
+	}
+}
+
+func (t *Talk) judge(ctx context.Context, q ui.Question, answer string) (bool, error) {
+	switch {
+	case !isYes(q, answer):
+		t.Say("No. Nothing was sent.")
+		if err := way(answer); err != nil && !errors.Is(err, ErrBack) {
+			return false, err
+		}
+		return false, nil
+	case t.in.follows(ctx, t.opt.Settle):
+		t.in.hush(ctx, t.opt.Pause)
+		t.Say("More text followed the answer, as in a paste. That counts as No. Nothing was sent.")
+		return false, nil
+	case ctx.Err() != nil:
+		return false, ErrInterrupted
+	}
+	return true, nil
+}
+
+func (t *Talk) question(lead string, q ui.Question) {
+	if lead != "" {
+		t.Say(lead)
+	}
+	t.Say("Question. " + q.Ask)
+	if q.ID != "" {
+		t.Say(cmp.Or(q.IDLabel, "id") + ": " + untrusted.Text(q.ID).Line(200))
+	}
+	for _, f := range q.Facts {
+		if f.Label != "" {
+			t.Say(f.Label + ": " + f.Value)
+		}
+	}
+	if q.Risk != "" {
+		t.Say(q.Risk)
+	}
+}
+
+// choose offers numbered choices; it returns the index of the one taken, which find finds by
+// what was typed (-1: none). An empty line goes back (ErrBack). why says why choice i cannot
+// be taken; nil: all can.
+func (t *Talk) choose(ctx context.Context, label string, choices []string, find func(typed string) int,
+	why func(i int) string) (int, error) {
+	for i, c := range choices {
+		t.Say(strconv.Itoa(i+1) + ". " + c)
+	}
+	for {
+		s, err := t.prompt(ctx, label+". A number, or back:")
+		switch {
+		case err != nil:
+			return 0, err
+		case s == "":
+			return 0, ErrBack
+		}
+		if err := way(s); err != nil {
+			return 0, err
+		}
+		switch i := find(s); {
+		case i < 0:
+			t.Say("Type a number from 1 to " + strconv.Itoa(len(choices)) + ". An empty line goes back.")
+		case why != nil && why(i) != "":
+			t.Say("Not available now. " + why(i))
+		default:
+			return i, nil
+		}
+	}
+}
+
+// choice is the index of the choice that was typed: by its number, or by its
+// beginning; -1: none.
+func choice(typed string, choices []string) int {
+	if n, err := strconv.Atoi(strings.TrimSuffix(typed, ".")); err == nil {
+		if n < 1 || n > len(choices) {
+			return -1
+		}
+		return n - 1
+	}
+	for i, c := range choices {
+		if strings.HasPrefix(strings.ToLower(c), strings.ToLower(typed)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// span says a length of time in its one or two largest units, rounded down:
+// "4 minutes 20 seconds".
+func span(d time.Duration) string {
+	if d < 0 {
+		d = 0
+	}
+	parts := []struct {
+		n    int64
+		unit string
+	}{{int64(d / (24 * time.Hour)), "day"}, {int64(d / time.Hour % 24), "hour"}, {int64(d / time.Minute % 60), "minute"},
+		{int64(d / time.Second % 60), "second"}}
+	for i, p := range parts {
+		if p.n == 0 {
+			continue
+		}
+		s := format.Plural(int(p.n), p.unit, p.unit+"s")
+		if i+1 < len(parts) && parts[i+1].n > 0 {
+			s += " " + format.Plural(int(parts[i+1].n), parts[i+1].unit, parts[i+1].unit+"s")
+		}
+		return s
+	}
+	if d > 0 {
+		return "less than a second"
+	}
+	return "0 seconds"
+}
+
+// List joins words: "a, b and c".
+func List(words []string) string {
+	n := len(words)
+	if n < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
 }

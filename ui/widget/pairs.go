@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -218,4 +219,143 @@ func Sparkline(th *theme.Theme, values []int, w int, tone theme.Tone) string {
 		b.WriteString(th.Signs.Spark[level])
 	}
 	return th.Tone(tone).Render(b.String())
+}
+
+// Text is the lines of a page while they are written. What it is given is safe text.
+type Text struct {
+	Lines []string
+
+	th *theme.Theme
+	w  int
+	in int // cells to the right: below the heading of a section
+}
+
+// NewText begins a page of w cells.
+func NewText(th *theme.Theme, w int) *Text { return &Text{th: th, w: max(w, 1)} }
+
+// Title writes the heading of a page or of a group of sections on one line; a blank line is before all but the first.
+func (t *Text) Title(s string) {
+	if t.in = 0; len(t.Lines) > 0 {
+		t.Gap()
+	}
+	t.Add(t.th.Title.Render(draw.Cut(s, t.w)))
+}
+
+// Section writes the heading of a section like Title; what follows is Indent to the right of it.
+func (t *Text) Section(s string) {
+	t.Title(s)
+	t.in = Indent(t.th, t.w)
+}
+
+// Room is the width of the lines that are written now.
+func (t *Text) Room() int { return max(t.w-t.in, 1) }
+
+// Gap writes a blank line.
+func (t *Text) Gap() { t.Add("") }
+
+// Add writes drawn lines, each of at most Room cells.
+func (t *Text) Add(lines ...string) {
+	for _, l := range lines {
+		if l != "" {
+			l = draw.Space(t.in) + l
+		}
+		t.Lines = append(t.Lines, l)
+	}
+}
+
+// Say writes a sentence in as many lines as it takes.
+func (t *Text) Say(tone theme.Tone, s string) { t.under(0, tone, s) }
+
+// Under is Say two cells to the right.
+func (t *Text) Under(tone theme.Tone, s string) { t.under(2, tone, s) }
+
+func (t *Text) under(by int, tone theme.Tone, s string) {
+	for _, l := range draw.Wrap(s, max(t.Room()-by, 1)) {
+		t.Add(draw.Space(by) + t.th.Tone(tone).Render(l))
+	}
+}
+
+// Cut writes a sentence on one line.
+func (t *Text) Cut(tone theme.Tone, s string) { t.Add(t.th.Tone(tone).Render(draw.Cut(s, t.Room()))) }
+
+// Pairs writes labels with their values.
+func (t *Text) Pairs(list []Pair) { t.Add(Pairs(t.th, list, t.Room())...) }
+
+// JSON writes a body in at most that many lines; more is said when it is longer.
+func (t *Text) JSON(body []byte, most int, more string) {
+	lines, whole := format.JSON(body, most)
+	t.Add(lines...)
+	if !whole {
+		t.Add(t.th.Warn.Render("… " + more))
+	}
+}
+
+// Link is a target of the cursor of a page: a fact, or something to open. All its
+// texts except Copy are safe.
+type Link struct {
+	ID    string // unique on the page; "": no link
+	Copy  string // what is copied, exactly
+	What  string // names that: "the account number"
+	Opens bool   // something opens: the cursor goes from one of these to the next
+}
+
+// cursor draws what can be linked, and the sign of the link that it is on.
+type cursor struct {
+	th     *theme.Theme
+	at     string
+	label  int  // the least cells of labels
+	linked bool // there is room for the sign before each line
+	headed bool // the lines are below a heading
+}
+
+func (c cursor) on(l Link) bool { return l.ID != "" && l.ID == c.at }
+
+// indent is the width of the cursor's sign with the gap after it.
+const indent = 2
+
+// Indent is how many cells to the right of its heading everything below it begins, on a page of w cells: the cursor's
+// sign has room there. A narrow page has no cells to spare.
+func Indent(th *theme.Theme, w int) int {
+	if th.Linear || w < 50 {
+		return 0
+	}
+	return indent
+}
+
+// sign is before a line.
+func (c cursor) sign(on bool) string {
+	switch {
+	case on:
+		return c.th.Selected(theme.Accent).Render(c.th.Signs.Cursor) + c.th.Selected(theme.Plain).Render(" ")
+	case c.linked, c.headed:
+		return draw.Space(indent)
+	}
+	return ""
+}
+
+// LinesAt is drawn lines of at most w cells, each with a link or none, with the cursor on
+// the link at; line is where that is, -1: it is not here. A line that is too long continues
+// below itself, in the column that its text begins in, hang cells from the left. headed: they are below a heading.
+func LinesAt(th *theme.Theme, lines []string, links []Link, w, hang int, headed bool, at string) (out []string,
+	line int) {
+	c := cursor{th: th, at: at, linked: len(links) > 0 && !th.Linear, headed: headed && Indent(th, w) > 0}
+	room := max(w-draw.Width(c.sign(false)), 1)
+	line = -1
+	for i, l := range lines {
+		on := i < len(links) && c.on(links[i])
+		if on {
+			line = len(out)
+		}
+		for k, part := range draw.Hang(l, hang, room) {
+			if on {
+				part = th.Selected(theme.Plain).Render(draw.Pad(draw.Unstyled(part), room))
+			}
+			if part == "" && !on {
+				out = append(out, "")
+				continue
+			}
+			out = append(out, c.sign(on && k == 0)+part)
+		}
+	}
+	return out, line
 }

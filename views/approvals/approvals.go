@@ -1,20 +1,29 @@
+// Package approvals is the screen of writes that wait for a second person: the requester,
+// the exact request, and the keys that approve or deny it after a question.
 package approvals
 
 import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/list"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -263,3 +272,188 @@ func (s *Screen) Subject(kind string) string {
 	}
 	return ""
 }
+
+// askApprove is the one question before an approval. It binds to the request's
+// digest: what is approved is what is in it.
+func (s *Screen) askApprove(r approval.Request) ui.Action {
+	s.asking = r.ID
+	return ui.Asking(act.ApprovalApprove, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
+		Ask:   present.RequestQuestion(r, true),
+		Facts: s.env.Pairs(present.Decision(s.env.Present(), r, ""), nil), Risk: act.Consequence(r.Act.Kind),
+		Yes: s.decide(r, approval.Approved, ""), No: s.unasked})
+}
+
+// askReason asks why, then once more whether.
+func (s *Screen) askReason(r approval.Request) ui.Action {
+	return ui.Ask{Title: "Deny: " + present.RequestTitle(r.Act), Verb: "Continue",
+		Intro: []string{line(r.Requester.Name, 40) + " sees the reason."},
+		Fields: []widget.Field{widget.Note("Reason", "why it should not be done",
+			"give a reason: the requester sees nothing else")},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			reason := strings.TrimSpace(v.Text(0))
+			s.asking = r.ID
+			return ui.Asking(act.ApprovalDeny, act.Object{ID: r.ID}, ui.Confirm{ID: r.ID,
+					Ask:   present.RequestQuestion(r, false),
+					Facts: s.env.Pairs(present.Decision(s.env.Present(), r, reason), nil), Yes: s.decide(r, approval.Denied, reason),
+					No: s.unasked}),
+				nil
+		}}
+}
+
+func (s *Screen) unasked() ui.Action {
+	s.asking = ""
+	return nil
+}
+
+// decide sends the decision. The notice names request and person, because the screen may be
+// closed by then.
+func (s *Screen) decide(r approval.Request, to approval.State, comment string) func(ui.Seen) tea.Cmd {
+	return func(ui.Seen) tea.Cmd {
+		s.asking, s.Doing = "", "deciding"
+		act, failed, who := s.backend.Approve, "The approval", line(r.Requester.Name, 40)
+		if to == approval.Denied {
+			act, failed = s.backend.Deny, "The denial"
+		}
+		zone := s.env.Zone()
+		return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+			decided, err := act(ctx, r.ID, r.Digest, comment)
+			done := "Denied. " + who + " sees the reason."
+			if to == approval.Approved {
+				done = "Approved. " + who + " can send it once, until " + format.Clock(decided.Expires, zone) + "."
+			}
+			return func() (ui.Action, tea.Cmd) {
+				s.Doing = ""
+				return ui.Ended(failed, done, err), s.Reload()
+			}, ui.EndedElsewhere("Request "+line(r.ID, 20)+" was not decided", done, err)
+		})
+	}
+}
+
+// language is the filter language over requests; now says which have lapsed.
+func language(now func() time.Time) *filter.Table[approval.Request] {
+	type request = approval.Request
+	one := func(f func(request) string) func(request) []string {
+		return func(r request) []string { return []string{f(r)} }
+	}
+	return filter.NewTable(
+		filter.Field[request]{Name: "state", Kind: filter.Code, Help: "its state", Example: "state:open",
+			Strings: one(func(r request) string { return string(state(r, now())) })},
+		filter.Field[request]{Name: "person", Kind: filter.Text, Help: "who requested approval", Example: "person:ana",
+			Strings: one(func(r request) string { return r.Requester.Name })},
+		filter.Field[request]{Name: "write", Aliases: []string{"act"}, Kind: filter.Text, Help: "the requested write",
+			Example: "write:document.remove",
+			Strings: one(func(r request) string { return string(r.Act.Kind) })},
+		filter.Field[request]{Name: "object", Kind: filter.Code, Help: "the type of object", Example: "object:customer",
+			Strings: one(func(r request) string { return r.Act.Object })},
+		filter.Field[request]{Name: "id", Kind: filter.Ident, Help: "the object's identifier, or its beginning",
+			Example: "id:5b55db86",
+			Strings: one(func(r request) string { return r.Act.ID })},
+		filter.Field[request]{Name: "asked", Kind: filter.Time, Help: "when approval was requested", Example: "asked<2h",
+			Time: func(r request) time.Time { return r.Created }},
+		filter.Field[request]{Kind: filter.Free, Help: "contained in any of these fields or in a reason",
+			Example: `"free text"`,
+			Strings: func(r request) []string {
+				return []string{r.ID, string(state(r, now())), r.Requester.Name, string(r.Act.Kind), r.Act.Object, r.Act.ID,
+					r.Act.Item, r.Act.Name, r.Act.Reason, r.Comment}
+			}})
+}
+
+// show opens one request, by id: what is said of it follows the list.
+func (s *Screen) show(id string) {
+	s.Open(id, "Request "+draw.ID(id, 13), func(w int) []string {
+		r, ok := s.rows.Find(id)
+		if !ok {
+			return []string{s.env.Theme.Dim.Render(draw.Cut("This request is no longer among the newest. "+
+				s.env.Keys.Global.Back.Help().Key+" goes back.", w))}
+		}
+		return s.lines(r, w, true)
+	})
+}
+
+// lines draws a request: its state, what a second person decides by, and exactly what would be sent; details: also
+// who asks, who decided, and the digests.
+func (s *Screen) lines(r approval.Request, w int, details bool) []string {
+	th, now := s.env.Theme, s.env.Now()
+	st := state(r, now)
+	mark, means := present.RequestState(s.env.Present(), r)
+	out := widget.NewText(th, w)
+	out.Title("Request " + line(r.ID, 20) + ": " + present.RequestTitle(r.Act))
+	head := th.Tone(mark.Tone).Render(th.SignOf(mark.Sign)+" "+mark.Word) + th.Dim.Render("  "+means)
+	if r.Waits() && now.Before(r.Expires) {
+		left, _ := format.Until(r.Expires, now)
+		head += th.Warn.Render("  lapses in " + left)
+	}
+	out.Add("", head)
+	if why := s.why(r); why != "" && st == approval.Open {
+		out.Say(theme.Warn, th.Signs.Off+" "+why)
+	} else if st == approval.Open {
+		out.Cut(theme.Dim, s.keys.Approve.Help().Key+" approves, "+s.keys.Deny.Help().Key+" denies; both ask first.")
+	}
+	out.Section("What it changes")
+	out.Say(theme.Plain, act.Consequence(r.Act.Kind))
+	out.Gap()
+	out.Pairs(s.env.Pairs(present.Judged(s.env.Present(), r), nil))
+	out.Section("Exactly what is sent")
+	out.Say(theme.Strong, line(r.Act.Method, 10)+" "+line(r.Act.Path, 400))
+	if len(r.Act.Body) == 0 {
+		out.Say(theme.Dim, "no body")
+	}
+	out.JSON(r.Act.Body, 200, "cut here; "+s.env.Keys.Item.Raw.Help().Key+" shows all of it")
+	if !details {
+		return out.Lines
+	}
+	out.Gap()
+	out.Pairs(s.env.Headed(present.RequestDetails(s.env.Present(), r)[1:])) // what is sent is above
+	return out.Lines
+}
+
+var columns = present.Named(present.RequestColumns, "state", "asked by", "asks to", "amount", "customer",
+	"about", "reason", "asked", "time left")
+
+const askedBy = 1 // of the columns
+
+// ordered puts those that wait first, each part newest first.
+func ordered(list []approval.Request, now time.Time) []approval.Request {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b approval.Request) int {
+		if x, y := state(a, now) == approval.Open, state(b, now) == approval.Open; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return b.Created.Compare(a.Created)
+	})
+	return list
+}
+
+// row draws one request.
+func (s *Screen) row(q approval.Request) widget.Row {
+	out := list.RowOf(s.env.Present(), q.ID, columns, q)
+	if s.own(q) {
+		out.Cells[askedBy] += " (you)"
+	}
+	for _, text := range []string{q.Requester.Name, q.Act.ID, q.Act.Item, q.Act.Name, q.Act.Reason} {
+		if untrusted.Text(text).Flags().Suspicious() {
+			out.Sign, out.Tone = s.env.Theme.Signs.Warn, theme.Warn
+		}
+	}
+	return out
+}
+
+// state is the state of a request at now.
+func state(r approval.Request, now time.Time) approval.State { return r.AsOf(now).State }
+
+// legend is what the help says of the signs in a row.
+func legend() []list.Sign {
+	out := []list.Sign{list.Warning("a text in it contains hidden or unsafe characters")}
+	for _, st := range []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Spent,
+		approval.Lapsed, approval.Void} {
+		mark, means := present.RequestState(present.Options{}, approval.Request{State: st, Expires: time.Unix(1, 0)})
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return th.SignOf(mark.Sign) },
+			Says: mark.Word + ": " + means})
+	}
+	return out
+}
+
+func line(s string, max int) string { return untrusted.Text(s).Line(max) }

@@ -5,6 +5,7 @@ package operations
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -338,4 +339,294 @@ func (s *Screen) Subject(kind string) string {
 		return string(rec.Op.Customer.CUID)
 	}
 	return ""
+}
+
+// OwnKey implements list.Screen.
+func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
+	if s.chooser != nil {
+		action, cmd := s.columns().choosing(msg)
+		return action, cmd, true
+	}
+	if s.panel.open() && !s.works.Busy() {
+		if action, cmd, ok := s.sums().panelKey(msg); ok {
+			return action, cmd, true
+		}
+	}
+	k := s.env.Keys
+	switch {
+	case k.Global.Reload.Match(msg) && s.Table.Marks() > 0:
+		return s.jobs().unlessBusy(s.jobs().askReread), nil, true
+	case k.Operations.Live.Match(msg):
+		return nil, s.loader().live(), true
+	case k.List.Sort.Match(msg):
+		action, cmd := s.chooseSort()
+		return action, cmd, true
+	case k.List.Views.Match(msg):
+		return nil, s.saves().countViews(), true
+	case k.Operations.Totals.Match(msg):
+		return nil, s.sums().nextPanel(), true
+	case k.Operations.Columns.Match(msg):
+		s.chooser = newChooser(s.shown)
+		return nil, nil, true
+	case k.Operations.Accounts.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: "accounts"}}, nil, true
+	case k.Operations.Counterparties.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: "counterparties"}}, nil, true
+	case k.Operations.Export.Match(msg):
+		return s.jobs().unlessBusy(s.jobs().askExport), nil, true
+	case k.Operations.Customers.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}, nil, true
+	case k.Global.Quit.Match(msg):
+		return nil, nil, true
+	case k.Global.Back.Match(msg) && s.works.Busy():
+		s.jobs().stopWork()
+		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
+	case k.Global.Back.Match(msg) && s.panel.open() && s.Table.Marks() == 0:
+		s.sums().closePanel()
+		return ui.Handled{}, nil, true
+	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
+		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.rows.total) +
+			" rows are too many to mark. e exports them all."}, nil, true
+	}
+	if id := s.Table.SelectedID(); id != "" {
+		return s.itemKey(msg, id)
+	}
+	return nil, nil, false
+}
+
+// itemKey is a key about the operation under the cursor, or about those marked.
+func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool) {
+	k := s.env.Keys
+	switch {
+	case k.List.Open.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: id}}, nil, true
+	case k.Operations.Documents.Match(msg):
+		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: id}}, nil, true
+	}
+	a, ok := ui.TakeRelated(k.Related, msg, s)
+	return a, nil, ok
+}
+
+// HelpKeys implements list.Screen.
+func (s *Screen) HelpKeys() []keymap.Key {
+	k := s.env.Keys
+	if s.chooser != nil {
+		c := k.Columns
+		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset},
+			keymap.All(k.Nav)...)
+	}
+	if s.usualKeys == nil { // asked for with each key and each frame
+		l, o, item := k.List, k.Operations, k.Item
+		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns,
+			k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
+			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts,
+			o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+		s.emptyKeys = slices.Clone(s.usualKeys)
+		for i, key := range s.emptyKeys {
+			needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name,
+				k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}
+			s.emptyKeys[i].Extra = key.Extra || slices.Contains(needsRow, key.Name)
+		}
+	}
+	if now := s.keysNow(); len(now) > 0 {
+		return append(now, s.usualKeys...)
+	}
+	if s.Loaded && s.rows.total == 0 {
+		return s.emptyKeys
+	}
+	return s.usualKeys
+}
+
+// keysNow are the keys that matter more than the others at the moment: with rows
+// marked what is done to all of them, with the totals open how they go on.
+func (s *Screen) keysNow() []keymap.Key {
+	k := s.env.Keys
+	back := func(short string) keymap.Key {
+		out := k.Global.Back
+		out.SetHelp(out.Help().Key, short)
+		out.Extra = false
+		return out
+	}
+	n := s.Table.Marks()
+	switch {
+	case s.works.Busy():
+		return []keymap.Key{back("stop")}
+	case n > 0:
+		about := func(k keymap.Key, short string) keymap.Key {
+			k.SetHelp(k.Help().Key, short)
+			k.Extra = false
+			return k
+		}
+		return []keymap.Key{about(k.Operations.Export, "export "+format.Count(n)+" marked"),
+			about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+format.Plural(n, "id", "ids")),
+			about(k.Global.Reload, "reload marked"), back("unmark")}
+	case s.panel.open():
+		return s.sums().panelKeys(back)
+	}
+	return nil
+}
+
+// Content implements ui.Contenter.
+func (s *Screen) Content() ui.Content {
+	c := s.List.Content()
+	if c.Filter == nil {
+		c.Lines = s.heading().summaries()
+	}
+	c.Sections = s.sums().panelSections()
+	if p := &s.panel; p.focus && p.ready && p.err == nil {
+		p.grid.whole(p.table)
+		c.Table, c.Sections = p.table, nil
+	}
+	return c
+}
+
+// summaries say what is shown, and how fresh that is.
+func (s heading) summaries() []string {
+	line := s.summary()
+	if s.known() {
+		line = s.whole()
+	}
+	if some := s.readSoFar(); some != "" {
+		line += ", attention: " + some
+	}
+	if name := s.saves().viewName(); name != "" {
+		line += ", view " + name
+	}
+	if !s.Filter.Shown.Empty() {
+		line += ", filter " + s.Filter.Shown.String()
+	}
+	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.order()) + "."}
+	if s.mixed() {
+		out[0] += " Mixed currencies: sorted by number only."
+	}
+	if p := s.progress(); p != "" && s.readSoFar() == "" {
+		out = append(out, p)
+	}
+	if s.lacks.Rows > 0 {
+		out = append(out, s.lacks.String())
+	}
+	if s.Err != nil && s.rows.total > 0 {
+		out = append(out, "attention: "+s.Err.Public)
+	}
+	return out
+}
+
+const mostNamed = 20 // marked operations that a command line names
+
+// exportOverSSH gives the command in the place of the form: over SSH a file of the host
+// would be the server's.
+func (s jobs) exportOverSSH(of sheet) ui.Action {
+	if of.marked > mostNamed {
+		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command; " + format.Count(of.marked) +
+			" marked operations are too many for one command. Mark at most " +
+			format.Count(mostNamed) + ", or clear the marks and filter the list."}
+	}
+	line := []string{"operation", "export", "-"}
+	if of.Totals {
+		line = []string{"operation", "totals", "--by", strings.Join(words(of.By), ",")}
+	}
+	if f := of.Filter.String(); untrusted.Text(f).Flags().Suspicious() {
+		line = append(line, "--filter", "FILTER")
+	} else if f != "" {
+		line = append(line, "--filter", f)
+	}
+	if !of.Totals {
+		line = append(line, "--sort", of.Sort.String())
+	}
+	return s.env.OverSSH("Export "+of.what, s.env.RemoteCommand(append(line, "-o", string(index.CSV))...)+" > FILE",
+		"-o jsonl writes JSON lines instead.")
+}
+
+// The parts of the screen. Each has the methods of one concern, over the state that they share.
+type (
+	columnChoice struct{ *Screen } // which columns are shown, and the dialog that chooses them
+	totalsPanel  struct{ *Screen } // exact totals of what is filtered
+	savedViews   struct{ *Screen } // views of the config and the person's own
+	jobs         struct{ *Screen } // exports, and reading many again
+	loader       struct{ *Screen } // rows from the index, pages from the service
+	heading      struct{ *Screen } // what the list says above its rows
+)
+
+func (s *Screen) columns() columnChoice { return columnChoice{s} }
+func (s *Screen) sums() totalsPanel     { return totalsPanel{s} }
+func (s *Screen) saves() savedViews     { return savedViews{s} }
+func (s *Screen) jobs() jobs            { return jobs{s} }
+func (s *Screen) loader() loader        { return loader{s} }
+func (s *Screen) heading() heading      { return heading{s} }
+
+// workMsg says how far long work is, or that it ended.
+type workMsg struct {
+	ui.Ticket
+	doing string
+	end   *ended
+	next  tea.Cmd
+}
+
+// ended is the result of long work: its notice, and whether rows may have changed.
+type ended struct {
+	notice ui.Action
+	reload bool
+}
+
+// work runs long work, one at a time: do reports its progress with report, and
+// ends early when ctx ends.
+func (s jobs) work(first string, do func(ctx context.Context, report func(string)) ended) tea.Cmd {
+	t, ctx := s.works.Start(s.env.Ctx)
+	s.Doing = first
+	steps := make(chan workMsg, 1)
+	var next tea.Cmd
+	next = func() tea.Msg {
+		m, ok := <-steps
+		if !ok {
+			return nil
+		}
+		m.Ticket, m.next = t, next
+		return m
+	}
+	return func() tea.Msg {
+		go func() {
+			defer close(steps)
+			e := do(ctx, func(doing string) {
+				select {
+				case steps <- workMsg{doing: doing}:
+				default: // the screen is behind: the next step replaces this one
+				}
+			})
+			steps <- workMsg{end: &e}
+		}()
+		return next()
+	}
+}
+
+// onWork takes a step or the end of long work. What was stopped still says how it
+// ended.
+func (s jobs) onWork(msg workMsg) (ui.Action, tea.Cmd) {
+	if msg.end == nil {
+		if s.works.AcceptPart(msg.Ticket) {
+			s.Doing = msg.doing
+		}
+		return nil, msg.next
+	}
+	if s.works.Accept(msg.Ticket) {
+		s.Doing = ""
+	}
+	if msg.end.reload {
+		return msg.end.notice, s.loader().load(s.Table.SelectedID())
+	}
+	return msg.end.notice, nil
+}
+
+// stopWork ends long work before its time.
+func (s jobs) stopWork() {
+	s.works.Stop()
+	s.Doing = ""
+}
+
+// unlessBusy begins long work, unless there is some.
+func (s jobs) unlessBusy(begin func() ui.Action) ui.Action {
+	if !s.works.Busy() {
+		return begin()
+	}
+	return ui.Notify{Level: ui.Denied, Text: "Wait: " + s.Doing + ". " + s.env.Keys.Global.Back.Help().Key +
+		" stops it."}
 }

@@ -1,3 +1,13 @@
+// Package approval requires a second person for writes in contexts that are configured so. The first attempt files a
+// request; another person, with another name and another key, approves or denies it; the requester then repeats the
+// same act, which spends the approval.
+//
+// An approval is bound to the exact act: kind, request, object, the content that the requester saw, lifted guards and
+// the reason. If the object has changed when the requester repeats the act, the approval is void; the same act with
+// another reason is another request. Requests expire after 30 minutes.
+//
+// This is a control of opdeck, not of the service: anyone with the account's password can call the service without
+// it.
 package approval
 
 import (
@@ -11,6 +21,9 @@ import (
 	"github.com/google/uuid"
 
 	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/mask"
 )
 
 // Service handles requests and decisions for one context. It implements api.Approver.
@@ -260,4 +273,280 @@ func missing(id string, err error) error {
 			Hint: "opdeck approval list shows the requests.", Err: err}
 	}
 	return unavailable(err)
+}
+
+// maxComment bounds a comment, in runes.
+const maxComment = 500
+
+// Approve lets the requester repeat the act once. The person in ctx needs api.MayApprove and must not be the
+// requester. digest is that of the request as they saw it, or "" if they saw none; comment may be empty.
+func (s *Service) Approve(ctx context.Context, id, digest, comment string) (Request, error) {
+	return s.decide(ctx, id, digest, comment, Approved)
+}
+
+// Deny refuses a request; the requester sees the comment. The rules of Approve apply.
+func (s *Service) Deny(ctx context.Context, id, digest, comment string) (Request, error) {
+	return s.decide(ctx, id, digest, comment, Denied)
+}
+
+func (s *Service) decide(ctx context.Context, id, digest, comment string, to State) (Request, error) {
+	who := api.ActorOf(ctx)
+	refused := func(r Request, format string, args ...any) {
+		_ = s.audit.Note(ctx, who,
+			api.Event{Name: "approval.refused", Object: r.Act.Object, ID: r.Act.ID, Detail: fmt.Sprintf(format, args...)})
+	}
+	r, err := s.mayDecide(ctx, who, id, digest)
+	if err != nil {
+		refused(r, "%s wanted for %q: %s", to, id, api.AsError(err).Public)
+		return r, err
+	}
+	me := person(who)
+	comment, _ = untrusted.Clean(comment, maxComment)
+	r.Decider, r.Comment = &me, comment
+	decided := event("approval."+string(to), r)
+	if to == Approved { // recorded first: no approval without a record
+		if err := s.audit.Note(ctx, who, decided); err != nil {
+			return r, notRecorded(err)
+		}
+	}
+	r, err = s.store.Decide(ctx, s.scope, id, Open, func(now time.Time, r *Request) {
+		r.State, r.Decider, r.Decided, r.Comment = to, &me, now, comment
+	})
+	if now, nowErr := s.store.Now(ctx); nowErr == nil { // else its times stay the store's
+		r = r.onHostClock(now, s.now())
+	}
+	switch {
+	case errors.Is(err, ErrState):
+		refused(r, "%s wanted for %s, which was no longer open", to, id)
+		return r, closed(r.AsOf(s.now()))
+	case err != nil:
+		return r, missing(id, err)
+	case to == Denied: // a denial counts even if it cannot be recorded
+		if err := s.audit.Note(ctx, who, decided); err != nil {
+			return r, fmt.Errorf("the request is denied, but the audit trail could not be written: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// mayDecide checks the person and the request. It returns the request, as far as it is known.
+func (s *Service) mayDecide(ctx context.Context, who api.Actor, id, digest string) (Request, error) {
+	// decide records it; MayDecide is not an attempt
+	if err := api.Need(api.WithTrail(ctx, nil), op, api.MayApprove); err != nil {
+		return Request{}, err
+	}
+	if err := api.Unrecorded(s.audit); err != nil {
+		return Request{}, err
+	}
+	if err := s.lapse(ctx); err != nil {
+		return Request{}, unavailable(err)
+	}
+	r, err := s.get(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	switch {
+	case WhyNotSecond(who, r.Requester) != nil:
+		return r, WhyNotSecond(who, r.Requester)
+	case r.State != Open:
+		return r, closed(r)
+	case digest != "" && digest != r.Digest:
+		return r, refuse(api.RuleChanged, "The request has changed since you read it.",
+			"Open it again and read it.")
+	}
+	return r, nil
+}
+
+// closed says why a request can no longer be decided.
+func closed(r Request) error {
+	by := ""
+	if r.Decider != nil && (r.State == Approved || r.State == Denied) {
+		by = " by " + r.Decider.Name
+	}
+	return refuse(api.RuleApproval, fmt.Sprintf("Request %s is no longer open: it is %s%s.", r.ID, r.State, by),
+		"To ask again, the requester repeats the write.")
+}
+
+// Show returns one request, or an api.Error of kind NotFound. The person in ctx needs api.MayRead.
+func (s *Service) Show(ctx context.Context, id string) (Request, error) {
+	if err := api.Need(ctx, op, api.MayRead); err != nil {
+		return Request{}, err
+	}
+	r, err := s.get(ctx, id)
+	return shownTo(ctx, r), err
+}
+
+// get returns a request with its state by the store's clock and its times by this host's.
+func (s *Service) get(ctx context.Context, id string) (Request, error) {
+	r, err := s.store.Get(ctx, s.scope, id)
+	if err != nil {
+		return Request{}, missing(id, err)
+	}
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return Request{}, unavailable(err)
+	}
+	return r.AsOf(now).onHostClock(now, s.now()), nil
+}
+
+// List returns requests, newest first, in the given states or, without any, in all. The person in ctx needs
+// api.MayRead.
+func (s *Service) List(ctx context.Context, states ...State) ([]Request, error) {
+	if err := api.Need(ctx, op, api.MayRead); err != nil {
+		return nil, err
+	}
+	if err := s.lapse(ctx); err != nil {
+		return nil, unavailable(err)
+	}
+	list, err := s.store.List(ctx, Filter{Scope: s.scope, States: states, Limit: 200})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	for i, here := 0, s.now(); i < len(list); i++ {
+		list[i] = shownTo(ctx, list[i].onHostClock(now, here))
+	}
+	return list, nil
+}
+
+// shownTo is the request as the person in ctx may see it. With a digest someone could guess what is masked.
+func shownTo(ctx context.Context, r Request) Request {
+	out := mask.For(ctx, r)
+	out.ID, out.Digest, out.Target, out.Act.Seen, out.Act.SecretDigest = r.ID, r.Digest, r.Target, r.Act.Seen,
+		r.Act.SecretDigest // part of a digest can look like an account number
+	if mask.Barred(ctx) {
+		out.Digest, out.Target, out.Act.Seen, out.Act.SecretDigest = "", "", "", ""
+	}
+	return out
+}
+
+// MayDecide returns the reason why the person in ctx cannot decide r, nil if they can. Screens use it to explain a
+// disabled key.
+func (s *Service) MayDecide(ctx context.Context, r Request) error {
+	_, err := s.mayDecide(ctx, api.ActorOf(ctx), r.ID, r.Digest)
+	return err
+}
+
+// Lifetime is how long after its filing a request can be used, approved or not.
+const Lifetime = 30 * time.Minute
+
+// State is the state of a request.
+type State string
+
+// The states.
+const (
+	Open     State = "open"     // waiting for another person
+	Approved State = "approved" // the requester may repeat the act
+	Denied   State = "denied"
+	Lapsed   State = "lapsed" // expired
+	Spent    State = "spent"  // the act went through the gate
+	Void     State = "void"   // the act was repeated after its object or its content changed
+)
+
+// Request is a write that needs, or had, an approval.
+type Request struct {
+	ID        string      `json:"id"`
+	Scope     string      `json:"scope"` // base_url and account
+	State     State       `json:"state"`
+	Act       api.Act     `json:"act"`
+	Digest    string      `json:"digest"` // of the act, with the content seen
+	Target    string      `json:"target"` // identifies the object of the act, without its content
+	Requester Person      `json:"requester"`
+	Created   time.Time   `json:"created"`
+	Expires   time.Time   `json:"expires"`
+	Decider   *Person     `json:"decider,omitempty"`
+	Decided   time.Time   `json:"decided,omitzero"`
+	Comment   string      `json:"comment,omitempty"`
+	Spent     time.Time   `json:"spent,omitzero"`
+	Ended     string      `json:"ended,omitempty"`   // why it lapsed early
+	Verdict   api.Verdict `json:"verdict,omitempty"` // outcome of the act
+}
+
+// actDigest identifies an act whatever its reason.
+func actDigest(a api.Act) string {
+	a.Reason = ""
+	return a.Digest()
+}
+
+// target identifies what an act is about, whatever the content of the object
+// and of the request.
+func target(a api.Act) string {
+	t := api.Act{Kind: a.Kind, Method: a.Method, Path: a.Path, Object: a.Object, ID: a.ID, Item: a.Item}
+	if t.Item == "" {
+		t.Item = a.Name
+	}
+	return t.Digest()
+}
+
+// LimitTimes cuts times that are implausibly far ahead: the store's clock was set back, or a host's own clock wrote
+// them. It reports whether it changed anything.
+func (r *Request) LimitTimes(now time.Time) bool {
+	if !r.Expires.After(now.Add(Lifetime)) {
+		return false
+	}
+	r.Expires = now.Add(Lifetime)
+	if r.Created.After(now) {
+		r.Created = now
+	}
+	return true
+}
+
+// onHostClock returns the request for display on this host, with its times converted from the store's clock.
+func (r Request) onHostClock(storeNow, hostNow time.Time) Request {
+	for _, t := range []*time.Time{&r.Created, &r.Expires, &r.Decided, &r.Spent} {
+		*t = limit.ToWall(*t, storeNow, hostNow)
+	}
+	return r
+}
+
+// AsOf returns the request at a time: it may have expired by then.
+func (r Request) AsOf(now time.Time) Request {
+	if r.Waits() && !now.Before(r.Expires) {
+		r.State = Lapsed
+	}
+	return r
+}
+
+// Waits reports whether time can end the request.
+func (r Request) Waits() bool { return r.State == Open || r.State == Approved }
+
+// ErrNotFound: there is no such request.
+var ErrNotFound = errors.New("approval: no such request")
+
+// ErrState: the request is no longer in the required state, because of a concurrent change.
+var ErrState = errors.New("approval: the request is not in that state any more")
+
+// Filter selects requests.
+type Filter struct {
+	Scope  string  // required
+	States []State // empty: all
+	Limit  int     // newest first; 0 means 100
+}
+
+// Store keeps requests. Each change increases the version. All times are the store's, so that hosts need not agree
+// about the time; times implausibly far ahead are cut (session protocol, rule G3).
+type Store interface {
+	// Now is the store's clock.
+	Now(ctx context.Context) (time.Time, error)
+	// Update calls change, in one transaction, with the time and the newest requests
+	// of that scope, requester and target (at most 100), and stores those it returns:
+	// new ones are added, known ones replaced. No other Update or Decide runs beside it.
+	Update(ctx context.Context, scope, requester, target string,
+		change func(now time.Time, known []Request) ([]Request, error)) error
+	// Decide changes a request that is in state from and has not expired; else ErrState, or ErrNotFound if there is
+	// none.
+	Decide(ctx context.Context, scope, id string, from State, change func(now time.Time, r *Request)) (Request, error)
+	// Lapse sets the state of expired requests to Lapsed and returns them.
+	Lapse(ctx context.Context, scope string) ([]Request, error)
+	// Settle records the outcome of a spent request.
+	Settle(ctx context.Context, scope, id string, v api.Verdict) error
+	// Get returns one request, or ErrNotFound.
+	Get(ctx context.Context, scope, id string) (Request, error)
+	// List returns the newest requests first.
+	List(ctx context.Context, f Filter) ([]Request, error)
+	// Version increases with each change; it is cheap to read.
+	Version(ctx context.Context) (int64, error)
 }

@@ -7,11 +7,14 @@ package followup
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/evidence"
+	"opdeck/api/limit"
+	"opdeck/internal/domain/audit"
 )
 
 // State is the state of a write.
@@ -182,4 +185,190 @@ func (t *Tracker) nextLook(r Row, now time.Time) time.Time {
 		return late
 	}
 	return next
+}
+
+// Run looks in the background, with spare budget, until ctx ends. Any number of processes may run it: one of them
+// looks at a row.
+func (t *Tracker) Run(ctx context.Context) {
+	ctx = limit.Background(ctx)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.wake:
+		case <-timer.C:
+		}
+		if t.opt.Trail.Unrecorded() != nil { // processes that can record look
+			timer.Reset(t.notice(ctx))
+			continue
+		}
+		if err := t.Look(ctx, false); err != nil && ctx.Err() == nil {
+			t.opt.Log.Warn("writes with an unknown outcome could not be checked", "err", err)
+		}
+		timer.Reset(t.notice(ctx))
+	}
+}
+
+// notice reports what other processes settled since the last call, and how long nothing is due.
+func (t *Tracker) notice(ctx context.Context) time.Duration {
+	rows, now, err := t.rows(ctx)
+	if err != nil {
+		return idle
+	}
+	wait, is := idle, map[string]Row{}
+	for _, r := range rows {
+		if is[r.Ref] = r; r.State == NotSeen {
+			continue
+		}
+		wait = min(wait, tense, max(r.Next.Sub(now), time.Second))
+	}
+	t.mu.Lock()
+	was := t.known
+	t.known = map[string]Row{}
+	for ref, r := range is {
+		if r.State == Unknown || r.State == Seen {
+			t.known[ref] = r
+		}
+	}
+	t.mu.Unlock()
+	for ref, r := range was {
+		if there, ok := is[ref]; !ok || there.State != r.State {
+			t.reportFound(ctx, r)
+		}
+	}
+	return wait
+}
+
+// verdicts maps the trail's results to outcomes.
+var verdicts = map[audit.Result]api.Verdict{audit.ResultOK: api.Done, audit.ResultDenied: api.Denied,
+	audit.ResultFailed: api.Failed, audit.ResultSeen: api.Seen, audit.ResultNotSeen: api.NotSeen}
+
+// Verdict is the outcome of a write by the trail, "" if not known.
+func (t *Tracker) Verdict(ctx context.Context, ref string) api.Verdict {
+	v, _ := t.verdict(ctx, ref)
+	return v
+}
+
+func (t *Tracker) verdict(ctx context.Context, ref string) (api.Verdict, audit.Entry) {
+	e, err := t.opt.Trail.Entry(ctx, ref)
+	if err != nil {
+		return "", e
+	}
+	last, some, err := t.opt.Trail.LastOutcome(ctx, e)
+	if err != nil || !some {
+		return "", last
+	}
+	return verdicts[last.Outcome], last
+}
+
+// reportFound reports what another process found.
+func (t *Tracker) reportFound(ctx context.Context, r Row) {
+	if v, last := t.verdict(ctx, r.Ref); v != "" {
+		t.say(Settled{Row: r, Outcome: api.Outcome{Verdict: v, Detail: audit.Unquote(last.Error).Line(300)}})
+	}
+}
+
+// Saw takes operations that were read for any reason, one by one; ago is the time since the request. It records at
+// once what they show. A read that was requested before a write was sent shows nothing about it.
+func (t *Tracker) Saw(ctx context.Context, ops []api.Operation, ago time.Duration) {
+	t.shown(ctx, ago, func(r Row, at evidence.Moment) (s api.Observation) {
+		for _, op := range ops {
+			if e, made, shown := endpoint.SeenIn(r.Probe, op, at); shown {
+				return api.Observation{Shown: true, File: made, Evidence: e}
+			}
+		}
+		return s
+	})
+}
+
+// Listed takes operations of a page. A list proves no outcome; if it shows the wanted state of a write, the write is
+// looked at now.
+func (t *Tracker) Listed(ctx context.Context, ops []api.Operation) {
+	rows, _, _ := t.rows(ctx)
+	for _, r := range rows {
+		if slices.ContainsFunc(ops, func(op api.Operation) bool {
+			_, _, shown := endpoint.SeenIn(r.Probe, op, evidence.Moment{})
+			return shown
+		}) {
+			t.ObjectChanged(ctx, r.ID)
+		}
+	}
+}
+
+// Shown takes a read by another part of the program that showed the state wanted by a write.
+func (t *Tracker) Shown(ctx context.Context, p api.Probe, s api.Observation) {
+	t.shown(ctx, 0, func(r Row, at evidence.Moment) api.Observation {
+		if p.Ref != r.Ref {
+			return api.Observation{}
+		}
+		s.Evidence.Seen = at
+		return s
+	})
+}
+
+// shown records the wanted state of the rows for which is returns Shown. at is when the data that is judges was
+// requested, by the store's clock.
+func (t *Tracker) shown(ctx context.Context, ago time.Duration, is func(r Row, at evidence.Moment) api.Observation) {
+	rows, now, err := t.rows(ctx)
+	if err != nil {
+		return // callers that need the store report the error
+	}
+	for _, r := range rows {
+		s := is(r, evidence.Moment{At: now.Add(-ago), By: evidence.Store})
+		if !s.Shown || r.State == Seen || s.Evidence.Flaw(r.need(now)) != evidence.Sound ||
+			r.State == Sending && !t.dead(ctx, r.Ref) || !t.hold(r.Ref) {
+			continue
+		}
+		r.Looked = now
+		if err := t.settle(ctx, r, r.seen(s, r.State == NotSeen)); err != nil {
+			t.opt.Log.Error("what a read shows of a write could not be recorded", "ref", r.Ref, "err", err)
+		}
+		t.release(r.Ref)
+	}
+}
+
+// need is what evidence must fulfil to prove the write; now is the store's time.
+func (r Row) need(now time.Time) evidence.Need {
+	return evidence.Need{After: []evidence.Moment{{At: r.Sent, By: evidence.Store}},
+		Now: evidence.Moment{At: now, By: evidence.Store}}
+}
+
+// seen is the outcome of a write whose wanted state an observation shows. over: the request is not expected to arrive
+// any more.
+func (r Row) seen(s api.Observation, over bool) api.Outcome {
+	out := api.Outcome{Verdict: api.Seen, Found: s.File, Why: evidence.Conclusion{Kind: evidence.Act, Read: true,
+		Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Rests: []evidence.Evidence{s.Evidence}}}
+	if over {
+		out.Detail = "the request had no answer and is no longer expected; a read shows the wanted state"
+		return out
+	}
+	out.Why.Open = api.MayArrive(r.Until)
+	out.Detail = "a later read shows the wanted state; " + out.Why.Open
+	return out
+}
+
+// dead reports whether the process of a write has ended without an outcome.
+func (t *Tracker) dead(ctx context.Context, ref string) bool {
+	gone, underWay, err := t.opt.Trail.OpenIntents(ctx)
+	return err == nil && underWay[ref] == 0 && slices.ContainsFunc(gone, func(e audit.Entry) bool { return e.UID == ref })
+}
+
+// ObjectChanged makes the writes on an object due now, in any process.
+func (t *Tracker) ObjectChanged(ctx context.Context, id string) {
+	rows, err := t.opt.Store.Rows(ctx)
+	if err != nil || len(rows) == 0 {
+		return
+	}
+	now, err := t.opt.Store.Now(ctx)
+	for _, r := range rows {
+		if err != nil || r.ID != id || r.State != Unknown || !endpoint.Readable(r.Probe) {
+			continue
+		}
+		next := r
+		next.Next = now
+		_, _ = t.opt.Store.Move(ctx, r, next) // else another process handles it
+		t.notify()
+	}
 }

@@ -2,11 +2,15 @@ package index
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/format"
 )
 
 var zero time.Time
@@ -356,4 +360,349 @@ func (p *Progress) endPass(held int64, now time.Time, done bool) {
 	case !p.Order.Sorted() || p.short():
 		p.News = News{By: p.Order, At: t.Started, Mark: t.Top}
 	}
+}
+
+// plan returns the due job, from reads of the store only: single reads, then news, then the pass, then
+// rows of an earlier build.
+func (s *Syncer) plan(ctx context.Context, now time.Time) (p Progress, held int64, what job, wait time.Duration,
+	err error) {
+	if p, err = LoadProgress(ctx, s.index.store); err != nil {
+		return p, 0, nothing, 0, err
+	}
+	seen, err := s.index.store.Sights(ctx)
+	if err != nil {
+		return p, 0, nothing, 0, err
+	}
+	held = seen.Rows
+	owed, err := s.index.store.Owed(ctx, now, 1)
+	if err != nil {
+		return p, held, nothing, 0, err
+	}
+	forNews, forPass := s.newsDue(p, now), s.passDue(p, held, now)
+	switch {
+	case len(owed) > 0 && (s.owed < owedInARow || forNews > 0 && forPass > 0):
+		return p, held, single, 0, nil
+	case forNews <= 0:
+		return p, held, news, 0, nil
+	case forPass <= 0 && p.Pass.Listed:
+		return p, held, verify, 0, nil
+	case forPass <= 0:
+		return p, held, page, 0, nil
+	}
+	if !s.derived {
+		if s.derived, err = s.index.store.Derived(ctx); err != nil || !s.derived {
+			return p, held, derive, 0, err
+		}
+	}
+	return p, held, nothing, min(forNews, forPass, s.opt.Lease/2), nil
+}
+
+// never is longer than any other wait.
+const never = 24 * time.Hour
+
+// newsDue is how long the news remain current; never if they have no place in the list.
+func (s *Syncer) newsDue(p Progress, now time.Time) time.Duration {
+	switch {
+	case !p.hasNews():
+		return never
+	case !p.News.Began.IsZero(), p.NewsAfter.After(p.News.At), p.Hurry.After(p.News.At):
+		return 0
+	}
+	return s.opt.MaxAge - now.Sub(p.News.At)
+}
+
+// hasNews reports whether new operations are at one end of the list. An index that was complete before the order was
+// known waits for the mark set at the end of a pass, since rows in between may have been missed.
+func (p Progress) hasNews() bool {
+	marked := p.News.Mark != 0 && p.News.By == p.Order
+	reached := p.Order.Sorted() && !(p.Chained && p.Order.backwards())
+	return reached && p.NewsSize > 0 && !p.short() && (marked || p.Last.Started.IsZero())
+}
+
+// short reports whether the whole list is one page of news, and so a pass.
+func (p Progress) short() bool { return p.Total >= 0 && p.Total <= int64(p.NewsSize) }
+
+// passDue is how long until the next page of the pass, or the next single read that completes it.
+func (s *Syncer) passDue(p Progress, held int64, now time.Time) time.Duration {
+	if p.Pass.Listed || p.Note == "" && !p.settled(held) {
+		return 0
+	}
+	gap := s.gap(p, held)
+	at := p.Pass.At
+	if at.IsZero() {
+		at = p.Last.Finished
+	}
+	return gap - now.Sub(at)
+}
+
+// gap is the pause of a settled sync between two pages of the pass.
+func (s *Syncer) gap(p Progress, held int64) time.Duration {
+	round := passAges * s.opt.MaxAge
+	if !p.hasNews() { // the pass finds new operations
+		round = s.opt.MaxAge
+	}
+	gap := round / time.Duration(p.pages(held))
+	if !p.short() {
+		gap = max(gap, passShare*time.Minute/time.Duration(s.opt.PerMinute))
+	}
+	return gap
+}
+
+// PassTime is the number of pages of a pass and its duration at the current rate.
+func (s *Syncer) PassTime(p Progress, held int64) (pages int, took time.Duration) {
+	pages = p.pages(held)
+	gap := s.gap(p, held)
+	if !p.settled(held) {
+		gap = time.Minute * 3 / time.Duration(2*s.opt.PerMinute) // background work gets two thirds of the calls
+	}
+	return pages, time.Duration(pages) * gap
+}
+
+// Progress is the state of the sync and what it knows of the service's list. It is stored in the transaction of its
+// rows, so that any instance can show and continue it, and a crash leaves no gap. All times are the store's.
+type Progress struct {
+	Version int `json:"version"`
+
+	// What the answers showed of the list.
+	Total    int64  `json:"total"`             // operations by the service's last answer; -1: not reported
+	Had      int64  `json:"had,omitempty"`     // rows in the list when that answer was asked for: it counts them, too
+	Order    Order  `json:"order,omitempty"`   // reassessed with every page
+	Offset   int    `json:"offset,omitempty"`  // 1 if page 1 equals page 0: the service counts from 1
+	PageSize int    `json:"page_size"`         // rows of a page of the rolling pass; 0: not known yet
+	NewsSize int    `json:"news_size"`         // rows of a page of news
+	Start    int    `json:"start,omitempty"`   // size of the first page if the usual one is refused
+	Probe    int    `json:"probe,omitempty"`   // the larger size to try next
+	Tried    bool   `json:"tried,omitempty"`   // larger sizes were tried
+	Counted  bool   `json:"counted,omitempty"` // the total proved to be the list's, not a page's
+	Resized  int    `json:"resized,omitempty"` // changes of the page size since the last pass
+	Chained  bool   `json:"chained,omitempty"` // each page names the next one, page numbers do not work
+	Note     string `json:"note,omitempty"`    // what keeps the index from being complete, a sentence
+	// Stuck is the start of the pass that found Note.
+	Stuck time.Time `json:"stuck,omitzero"`
+
+	Pass Pass `json:"pass"`
+	Last Done `json:"last"`
+	News News `json:"news"`
+
+	NewsAfter time.Time `json:"look,omitzero"`     // a person waits for news read after this
+	Hurry     time.Time `json:"hurry,omitzero"`    // a person waits for a pass that began after this
+	Trouble   string    `json:"trouble,omitempty"` // why the sync is paused, a sentence
+
+	text string // as it was read
+}
+
+// Pass is the current rolling pass over all pages.
+type Pass struct {
+	Started   time.Time `json:"started,omitzero"` // when its first request was sent; zero: not yet
+	Page      int       `json:"page"`             // the next one
+	Next      string    `json:"next,omitempty"`   // next page by the last one, in a chained list
+	Pages     int       `json:"pages"`            // read
+	Read      int64     `json:"read"`             // rows
+	At        time.Time `json:"at,omitzero"`      // when its last request was sent
+	Total     int64     `json:"total"`            // by its last page
+	First     int64     `json:"first,omitempty"`  // the total by its first page
+	Ids       string    `json:"ids,omitempty"`    // digest of the identifiers on its last page
+	Repeats   int       `json:"repeats,omitempty"`
+	Stuck     string    `json:"stuck,omitempty"`     // why it cannot continue, a sentence
+	End       bool      `json:"end,omitempty"`       // the service showed the end of the list
+	NoTotal   bool      `json:"no_total,omitempty"`  // a page had rows beyond the total, so it is not the list's
+	Short     bool      `json:"short,omitempty"`     // its last page was not full, but more should follow by the total
+	Emptied   int       `json:"emptied,omitempty"`   // empty pages with a smaller total than the page before
+	Disturbed bool      `json:"disturbed,omitempty"` // rows left the list during the pass
+	Listed    bool      `json:"listed,omitempty"`    // all pages are read; the remaining rows are read one by one
+	Asked     int       `json:"asked,omitempty"`     // single reads so far
+	Gone      int       `json:"gone,omitempty"`      // of them: no longer at the service
+	Top       int64     `json:"top,omitempty"`       // newest key of its rows
+	Seen      Signs     `json:"evidence"`
+}
+
+// Done is the last pass that read every page and then every row that no page had shown.
+type Done struct {
+	Started  time.Time `json:"started,omitzero"`
+	Finished time.Time `json:"finished,omitzero"`
+	Pages    int       `json:"pages"`
+	Held     int64     `json:"held"`  // rows in the list at its end
+	Total    int64     `json:"total"` // by the service at its end
+	Same     int       `json:"same"`  // earlier passes in a row with the same two numbers
+	Even     int       `json:"even"`  // passes in a row, including it, with Held equal to Total
+	End      bool      `json:"end"`   // the service showed the end of the list
+	// Whole: what it showed was all of the list, as far as the news and the numbers can prove it. Operations that
+	// arrive later do not change that.
+	Whole bool `json:"whole,omitempty"`
+}
+
+// News is how far the list's growing end has been read.
+type News struct {
+	At   time.Time `json:"at,omitzero"` // when the first request of the last complete read was sent
+	Mark int64     `json:"mark"`        // it read down to this key; 0: never
+	By   Order     `json:"by,omitempty"`
+
+	Began time.Time `json:"began,omitzero"` // start of the current read; zero: none
+	Page  int       `json:"page"`           // the next one
+	Next  string    `json:"next,omitempty"` // next page by the last one, in a chained list
+	Size  int       `json:"size"`
+	Seek  bool      `json:"seek,omitempty"` // the last page is not found yet
+	Top   int64     `json:"top,omitempty"`  // newest key so far, the next mark
+	Total int64     `json:"total"`          // by its last page
+}
+
+const (
+	progressVersion = 2
+	progressName    = "sync"
+	leaseName       = "sync"
+)
+
+// LoadProgress reads the shared progress.
+func LoadProgress(ctx context.Context, s Store) (Progress, error) {
+	v, err := s.Meta(ctx, progressName)
+	if err != nil {
+		return Progress{}, err
+	}
+	p := Progress{text: v}
+	if v != "" && (json.Unmarshal([]byte(v), &p) != nil || p.Version != progressVersion) {
+		p = Progress{text: v} // in another program's format: start again
+	}
+	if p.Version == 0 {
+		p.Version, p.Total = progressVersion, -1
+	}
+	return p, nil
+}
+
+// swap is the change from the progress that was read to p.
+func (p Progress) swap() (*Swap, error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return &Swap{Name: progressName, Old: p.text, New: string(b)}, nil
+}
+
+// save writes p unless another process has changed it.
+func (p Progress) save(ctx context.Context, s Store) error {
+	swap, err := p.swap()
+	if err == nil {
+		_, err = s.Put(ctx, Batch{Swap: swap})
+	}
+	return err
+}
+
+// pages is the number of pages of a pass, at least 1.
+func (p Progress) pages(held int64) int {
+	rows := max(p.Total, held)
+	if p.PageSize <= 0 {
+		return 1
+	}
+	return int(max((rows+int64(p.PageSize)-1)/int64(p.PageSize), 1))
+}
+
+// differs reports whether the index holds another number of rows than the service reports, and another pass may
+// change that: it has fewer, or had more when the service counted. Later arrivals make no difference.
+func (p Progress) differs(held int64) bool {
+	return p.off(held) && !(p.Last.Same > 0 && p.beyond(held) == p.Last.Held-p.Last.Total)
+}
+
+func (p Progress) off(held int64) bool { return p.Total >= 0 && p.beyond(held) != 0 }
+
+// beyond is how many rows more than the service counted are held, or fewer. Rows that arrived since it counted are
+// not among them.
+func (p Progress) beyond(held int64) int64 {
+	switch {
+	case p.Had > p.Total:
+		return p.Had - p.Total
+	case held < p.Total:
+		return held - p.Total
+	}
+	return 0
+}
+
+// proves reports whether the last pass showed the whole list, by the numbers of now.
+func (p Progress) proves(held int64) bool {
+	counted := p.Total >= 0 && p.beyond(held) == 0
+	return p.proven() && (counted || p.Last.End && held > p.Total)
+}
+
+// proven reports whether a pass can show the whole list, or enough of them agree.
+func (p Progress) proven() bool { return !p.Last.Started.IsZero() && (p.once() || p.twice()) }
+
+// once reports whether one pass can show the whole list. If the service reports no total, or its list is unsorted,
+// rows may have moved unnoticed onto pages already read; then it takes two passes in a row.
+func (p Progress) once() bool { return p.Total >= 0 && (p.Order.Sorted() || p.short()) }
+
+// twice reports whether two passes in a row were equal, or their numbers matched.
+func (p Progress) twice() bool { return p.Last.Same > 0 || p.Total >= 0 && p.Last.Even > 1 }
+
+// ETA estimates the time left of the first pass from its pace; ok is false if it cannot be estimated, as in the first
+// minute, which spends its calls at once and then waits.
+func (p Progress) ETA(now time.Time) (left time.Duration, ok bool) {
+	took := now.Sub(p.Pass.Started)
+	if p.Pass.Started.IsZero() || p.Pass.Read == 0 || p.Total <= p.Pass.Read || took < time.Minute {
+		return 0, false
+	}
+	return time.Duration(float64(took) / float64(p.Pass.Read) * float64(p.Total-p.Pass.Read)), true
+}
+
+// Unreported is how many rows a filter cannot judge because they lack the value of a field: they match neither the
+// filter nor its negation.
+type Unreported struct {
+	Fields []string // each is lacked by some of the rows
+	Rows   int64    // 0: the filter judges all
+	Page   bool     // of one page of the service; else of the index
+}
+
+// String says so to people, "" for no rows.
+func (u Unreported) String() string {
+	if u.Rows == 0 {
+		return ""
+	}
+	in := "in the index"
+	if u.Page {
+		in = "on this page"
+	}
+	has, match := "have", "they match."
+	if u.Rows == 1 {
+		has, match = "has", "it matches."
+	}
+	last := len(u.Fields) - 1
+	fields := u.Fields[last]
+	if last > 0 {
+		fields = strings.Join(u.Fields[:last], ", ") + " or " + fields
+	}
+	return format.Plural(int(u.Rows), "operation", "operations") + " " + in + " " + has + " no value for " + fields +
+		", so it is not known whether " + match
+}
+
+// unreported is Unreported by what count counts.
+func unreported(f filter.OperationExpr, count func(filter.OperationExpr) (int64, error)) (u Unreported, err error) {
+	for _, name := range f.Needs() {
+		n, err := count(f.Unknown(name))
+		if err != nil {
+			return u, err
+		}
+		if n > 0 {
+			u.Fields, u.Rows = append(u.Fields, name), n
+		}
+	}
+	if len(u.Fields) > 1 { // a row may lack several
+		u.Rows, err = count(f.Unknown(u.Fields...))
+	}
+	return u, err
+}
+
+// Unreported counts the rows that the filter cannot judge.
+func (x *Index) Unreported(ctx context.Context, f filter.OperationExpr, now time.Time) (Unreported, error) {
+	return unreported(f, func(f filter.OperationExpr) (int64, error) { return x.Count(ctx, f, now) })
+}
+
+// UnreportedOn is Unreported for a page of the service.
+func UnreportedOn(page []api.Operation, f filter.OperationExpr, now time.Time) Unreported {
+	u, _ := unreported(f, func(f filter.OperationExpr) (n int64, _ error) { // counting does not fail
+		for _, o := range page {
+			if f.Match(o, now) {
+				n++
+			}
+		}
+		return n, nil
+	})
+	u.Page = true
+	return u
 }

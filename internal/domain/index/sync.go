@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
 	"opdeck/api"
@@ -320,4 +322,274 @@ func entries(page Listed) []Entry {
 		out[i] = Entry{Op: o, Origin: List, Seen: page.Sent}
 	}
 	return out
+}
+
+// readNews reads the next page of the list's growing end. A read of the news ends when a page reaches below the mark
+// of the previous one; rows that were merged otherwise meanwhile, by webhooks or other readers, do not count. A list
+// sorted newest first is read from the first page on, one sorted oldest first from the last page back, so that
+// removed rows never hide a new one.
+func (s *Syncer) readNews(ctx context.Context, p *Progress, held int64) error {
+	n := &p.News
+	if n.Began.IsZero() || n.By != p.Order {
+		s.beginNews(p)
+	}
+	page, err := s.from.ListPage(ctx, PageRef{n.Page, n.Next}, n.Size)
+	if err != nil {
+		return err
+	}
+	began := n.Began.IsZero()
+	if began {
+		n.Began = page.Sent
+	}
+	rows := len(page.Items)
+	was := n.Total
+	p.Total, n.Total, p.Had = page.Total, page.Total, held
+	missing := rows == 0 && n.Page > 0 && page.Total > int64(n.Page)*int64(n.Size)
+	if fit := p.fit(page, n.Page, n.Size); (fit != n.Size || missing) && p.Resized < mostResized { // they changed
+		*p = p.resized()
+		return s.commit(ctx, *p, Batch{Entries: entries(page)})
+	}
+	p.noteOrder(page.Items, false)
+	if n.By != p.Order { // contradicted: the pass sets the next mark
+		*n = News{By: p.Order}
+		return s.commit(ctx, *p, Batch{Entries: entries(page)})
+	}
+	n.Top = max(n.Top, n.By.top(page.Items, page.Sent))
+	switch {
+	case n.By.backwards() && was >= 0 && n.Total > was && !n.Seek: // rows moved back, perhaps onto pages already read
+		n.Page += int(n.Total-was+int64(n.Size)-1) / n.Size
+	case n.By.backwards():
+		p.backwards(page.Items)
+	case was >= 0 && n.Total >= 0 && n.Total < was && !began && !p.Chained: // rows moved forward, likewise
+		n.Page = max(0, n.Page-int(was-n.Total+int64(n.Size)-1)/n.Size)
+	case rows == 0 || rows < n.Size && page.Total >= 0 && !p.Chained || n.Mark == 0 ||
+		reaches(n.By, page.Items[rows-1], n.Mark):
+		n.finish()
+	case p.Chained && page.After.Next == "":
+		n.finish()
+	case p.Chained:
+		n.Page, n.Next = n.Page+1, page.After.Next
+	case n.Size < p.PageSize: // many new rows: continue with large pages
+		n.Page, n.Size = (n.Page+1)*n.Size/p.PageSize, p.PageSize
+	default:
+		n.Page++
+	}
+	return s.commit(ctx, *p, Batch{Entries: entries(page)})
+}
+
+// beginNews starts at the growing end.
+func (s *Syncer) beginNews(p *Progress) {
+	n := &p.News
+	if n.By != p.Order {
+		*n = News{By: p.Order}
+	}
+	n.Began, n.Page, n.Next, n.Size, n.Seek, n.Top, n.Total = zero, 0, "", p.NewsSize, false, 0, -1
+	if n.By.backwards() { // in pages of the pass, whose size the first page showed
+		n.Size = p.PageSize
+		n.Page, n.Seek = p.lastPage(n.Size), true
+	}
+}
+
+// lastPage is the number of the last page of that size, as far as known.
+func (p Progress) lastPage(size int) int {
+	rows := p.Total
+	if rows < 0 {
+		rows = p.Last.Held
+	}
+	return p.Offset + int(max(rows-1, 0))/size
+}
+
+// backwards merges a page of a list that grows at its end.
+func (p *Progress) backwards(rows []api.Operation) {
+	n := &p.News
+	if n.Seek {
+		last := p.lastPage(n.Size)
+		switch {
+		case len(rows) == 0 && n.Page > 0:
+			n.Page--
+			if p.Total >= 0 {
+				n.Page = min(n.Page, last)
+			} else {
+				n.Seek = false
+			}
+			return
+		case p.Total >= 0 && n.Page < last:
+			n.Page = last
+			return
+		case p.Total < 0 && len(rows) == n.Size:
+			n.Page++
+			return
+		}
+		n.Seek = false
+	}
+	if len(rows) == 0 || n.Page <= 0 || n.Mark == 0 || reaches(n.By, rows[0], n.Mark) {
+		n.finish()
+		return
+	}
+	n.Page--
+}
+
+// reaches reports whether a row, the last of a page in reading direction, is older than the mark; a row with the
+// mark's own key may be new.
+func reaches(o Order, op api.Operation, mark int64) bool {
+	k, ok := o.key(op)
+	return ok && k < mark
+}
+
+func (n *News) finish() {
+	n.At, n.Began, n.Page, n.Next = n.Began, zero, 0, ""
+	if n.Top != 0 {
+		n.Mark = n.Top
+	}
+}
+
+// Alive detects which syncing processes have ended.
+type Alive interface {
+	// Mark marks this process until it ends and returns its name; ok is false if that is not possible.
+	Mark() (name string, ok bool)
+	// Gone reports that a marked process has ended; false when in doubt.
+	Gone(name string) bool
+}
+
+// Lease says which process syncs for all.
+type Lease struct {
+	Owner string    // "" if none ever did
+	Until time.Time // the store's time; zero after Release
+}
+
+// marked is the prefix of the owner of a lease whose process is marked.
+const marked = "alive:"
+
+// ended reports whether the process with the lease was marked and has ended.
+func (l Lease) ended(alive Alive) bool {
+	name, is := strings.CutPrefix(l.Owner, marked)
+	return is && alive != nil && alive.Gone(name)
+}
+
+// running reports whether a process syncs at now. A marked one does while it lives, even between two pages.
+func (l Lease) running(alive Alive, now time.Time) bool {
+	if l.Until.IsZero() || l.ended(alive) {
+		return false
+	}
+	return now.Before(l.Until) || strings.HasPrefix(l.Owner, marked) && alive != nil
+}
+
+// Running reports whether a process syncs now; only then does an unfinished pass continue.
+func (x *Index) Running(ctx context.Context, alive Alive) (bool, error) {
+	now, err := x.store.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	l, err := x.store.Leased(ctx, leaseName)
+	return l.running(alive, now), err
+}
+
+// owner is this process's name in the lease.
+func (s *Syncer) owner() string {
+	if s.name == "" {
+		s.name = s.opt.Owner
+		if s.opt.Alive != nil {
+			if name, ok := s.opt.Alive.Mark(); ok {
+				s.name = marked + name
+			}
+		}
+	}
+	return s.name
+}
+
+// lease takes or renews the lease. It takes that of an ended process at once.
+func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
+	if left := s.leased.Sub(now); left > s.opt.Lease/2 && left <= s.opt.Lease {
+		return true, nil
+	}
+	have, err := s.index.store.Leased(ctx, leaseName)
+	if err != nil {
+		return false, err
+	}
+	over := ""
+	switch held := have.Until.After(now) && !have.Until.After(now.Add(s.opt.Lease)); {
+	case !held, have.Owner == s.owner():
+	case have.ended(s.opt.Alive):
+		over = have.Owner
+	default:
+		return false, nil
+	}
+	mine, err := s.index.store.Lease(ctx, leaseName, s.owner(), over, now, s.opt.Lease)
+	if mine {
+		s.leased = now.Add(s.opt.Lease)
+	}
+	return mine, err
+}
+
+// keep renews the lease until stop is called, since a call may wait long for its budget.
+func (s *Syncer) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	owner, every := s.owner(), s.opt.Lease/3
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(every)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.C:
+				if now, err := s.index.store.Now(ctx); err == nil {
+					_, _ = s.index.store.Lease(ctx, leaseName, owner, "", now, s.opt.Lease) // the next tick tries again
+				}
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// Release returns the lease, even after ctx has ended.
+func (s *Syncer) Release(ctx context.Context) {
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	s.leased = time.Time{}
+	_ = s.index.store.Release(end, leaseName, s.owner()) // else it expires
+}
+
+// subscribers receive the index's version after each change.
+type subscribers struct {
+	mu      sync.Mutex
+	subs    map[chan int64]struct{} // guarded by mu
+	version int64                   // guarded by mu; last one sent
+}
+
+// Changes returns a channel that receives the index's version after changes: those of this process at once, others
+// when Watch detects them. It holds the newest version only. stop ends the subscription.
+func (s *subscribers) Changes() (changes <-chan int64, stop func()) {
+	c := make(chan int64, 1)
+	s.mu.Lock()
+	if s.subs == nil {
+		s.subs = map[chan int64]struct{}{}
+	}
+	s.subs[c] = struct{}{}
+	s.mu.Unlock()
+	return c, func() {
+		s.mu.Lock()
+		delete(s.subs, c)
+		s.mu.Unlock()
+	}
+}
+
+// announce sends a version unless it was sent last, and reports whether it did.
+func (s *subscribers) announce(version int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version == s.version {
+		return false
+	}
+	s.version = version
+	for c := range s.subs {
+		select {
+		case <-c: // drop the older version
+		default:
+		}
+		c <- version
+	}
+	return true
 }

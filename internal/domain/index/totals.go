@@ -1,14 +1,27 @@
 package index
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cockroachdb/apd/v3"
+
+	"opdeck/api"
 	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
+	"opdeck/internal/format/csvcell"
 )
 
 // Group is the operations that share a value, with their subdivision. The outermost group is all matching operations.
@@ -218,4 +231,218 @@ func (u unit) bars(from []Day, most int) ([]Day, bool) {
 		out[i].Count += d.Count
 	}
 	return out, true
+}
+
+// GroupValue is the value that a group of operations shares.
+type GroupValue struct {
+	By    By     `json:"by"`
+	Value string `json:"value"`          // code, currency, identifier, or the day, Monday or month
+	Name  string `json:"name,omitempty"` // of a customer or counterparty
+}
+
+// TotalsLine is one exact sum: of a group in a currency.
+type TotalsLine struct {
+	Groups     []GroupValue `json:"groups"`
+	Currency   string       `json:"currency"`
+	Operations int64        `json:"operations"`
+	Unusable   int64        `json:"unusable"` // operations without a numeric amount, not in the sum
+	Sum        string       `json:"sum"`      // exact decimal
+}
+
+// Lines returns the sums of the innermost groups; by are the groupings.
+func (g Group) Lines(by []By) []TotalsLine { return g.lines(by, []GroupValue{}) }
+
+func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
+	var out []TotalsLine
+	if len(by) == 0 {
+		for _, s := range g.Sums {
+			out = append(out, TotalsLine{within, string(s.Currency), s.Count, s.Bad, s.Amount.Text('f')})
+		}
+		return out
+	}
+	for _, part := range g.Parts {
+		group := GroupValue{by[0], string(part.Key), string(part.Name)}
+		out = append(out, part.lines(by[1:], append(slices.Clip(within), group))...)
+	}
+	return out
+}
+
+// TotalsHead returns the columns of a table of totals.
+func TotalsHead(by []By) []string {
+	var out []string
+	for _, b := range by {
+		if out = append(out, string(b)); b == ByCustomer || b == ByCounterparty {
+			out = append(out, string(b)+"_name")
+		}
+	}
+	if !slices.Contains(by, ByCurrency) {
+		out = append(out, "currency")
+	}
+	return append(out, "operations", "unusable", "sum")
+}
+
+// Cells returns the line in the columns of TotalsHead; the last three are numbers, the sum with the digits of its
+// currency.
+func (l TotalsLine) Cells() []string {
+	var out []string
+	named := false
+	for _, g := range l.Groups {
+		if out = append(out, g.Value); g.By == ByCustomer || g.By == ByCounterparty {
+			out = append(out, g.Name)
+		}
+		named = named || g.By == ByCurrency
+	}
+	if !named {
+		out = append(out, l.Currency)
+	}
+	sum := l.Sum
+	if d, _, err := apd.NewFromString(sum); err == nil {
+		sum = csvcell.Amount(d, l.Currency).String()
+	}
+	return append(out, strconv.FormatInt(l.Operations, 10), strconv.FormatInt(l.Unusable, 10), sum)
+}
+
+// exportTotals writes the totals of a sheet.
+func (x *Index) exportTotals(ctx context.Context, w io.Writer, s Sheet) (int, error) {
+	all, err := x.Totals(ctx, s.Filter, s.By, 0, x.now())
+	if err != nil {
+		return 0, err
+	}
+	lines := all.Lines(s.By)
+	switch s.Format {
+	case JSONL:
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		for _, l := range lines {
+			if err := enc.Encode(l); err != nil {
+				return 0, err
+			}
+		}
+		_, err := io.WriteString(w, untrusted.JSON(b.String()))
+		return len(lines), err
+	case CSV:
+		out, err := csvcell.New(w, !s.NoMark, TotalsHead(s.By))
+		if err != nil {
+			return 0, err
+		}
+		for _, l := range lines {
+			cells := l.Cells()
+			row := make([]csvcell.Cell, len(cells))
+			for i, c := range cells {
+				if row[i] = csvcell.Text(c); i >= len(cells)-3 {
+					row[i] = csvcell.Number(c)
+				}
+			}
+			if err := out.Row(row); err != nil {
+				return 0, err
+			}
+		}
+		return len(lines), out.Flush()
+	}
+	return 0, ErrFormat
+}
+
+// Format is a file format.
+type Format string
+
+// The formats.
+const (
+	CSV   Format = "csv"
+	JSONL Format = "jsonl" // one record a line, as received
+)
+
+// ErrFormat: unknown format.
+var ErrFormat = errors.New("index: an export is csv or jsonl")
+
+// FormatOf is the format that the name of a file asks for.
+func FormatOf(name string) (Format, bool) {
+	f := Format(strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")))
+	return f, f == CSV || f == JSONL
+}
+
+// progressEvery is the number of rows between progress reports.
+const progressEvery = 500
+
+// Export writes a sheet from a list that is frozen at the start. It calls progress now and then and at the end. When
+// ctx ends, it stops with ctx's error after a complete row. It returns the number of rows.
+func (x *Index) Export(ctx context.Context, w io.Writer, s Sheet, progress func(done, total int)) (int, error) {
+	if s.Totals {
+		return x.exportTotals(ctx, w, s)
+	}
+	out, err := newExporter(w, s)
+	if err != nil {
+		return 0, err
+	}
+	if progress == nil {
+		progress = func(int, int) {}
+	}
+	done, all := 0, 0
+	err = x.Each(ctx, s.Filter, s.Sort, x.now(), func(total int, r Record) error {
+		if err := out.row(r.Op); err != nil {
+			return err
+		}
+		done, all = done+1, total
+		if done%progressEvery == 0 {
+			progress(done, total)
+		}
+		return ctx.Err()
+	})
+	if e := out.flush(); err == nil {
+		err = e
+	}
+	progress(done, all)
+	return done, err
+}
+
+type exporter struct {
+	buf *bufio.Writer
+	csv *csvcell.Writer // nil: JSON lines
+}
+
+var csvColumns = field.Operations.Sheet()
+
+func newExporter(w io.Writer, s Sheet) (*exporter, error) {
+	e := &exporter{buf: bufio.NewWriterSize(w, 1<<16)}
+	switch s.Format {
+	case JSONL:
+		return e, nil
+	case CSV:
+		head := make([]string, len(csvColumns))
+		for i, c := range csvColumns {
+			head[i] = c.Head
+		}
+		out, err := csvcell.New(e.buf, !s.NoMark, head)
+		e.csv = &out
+		return e, err
+	}
+	return nil, ErrFormat
+}
+
+func (e *exporter) row(o api.Operation) error {
+	if e.csv != nil {
+		row := make([]csvcell.Cell, len(csvColumns))
+		for i, c := range csvColumns {
+			row[i] = c.Cell(o)
+		}
+		return e.csv.Row(row)
+	}
+	b, err := o.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	_, err = e.buf.WriteString(untrusted.JSON(oneLine(b)) + "\n")
+	return err
+}
+
+// oneLine replaces line ends in JSON, which can only be white space, by spaces.
+func oneLine(b []byte) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(string(b)) }
+
+func (e *exporter) flush() error {
+	if e.csv != nil {
+		if err := e.csv.Flush(); err != nil {
+			return err
+		}
+	}
+	return e.buf.Flush()
 }

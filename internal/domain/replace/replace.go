@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"opdeck/api"
@@ -298,4 +299,328 @@ func (r *Jobs) late(j Job) bool {
 // Undecided reports whether the job needs a person's decision: Again, Use or Abandon.
 func (r *Jobs) Undecided(j Job) bool {
 	return j.stale() || befores[j.Step] != "" && (len(j.Candidates) > 0 || r.late(j))
+}
+
+// befores are the steps before those whose outcome may be unknown.
+var befores = map[Step]Step{Removing: Planned, Uploading: Removed, Attaching: Uploaded}
+
+// Again is a person's decision to resend the call of the current step after it was not seen within LateAfter. For an
+// upload this makes a second file if the first one still arrives.
+func (r *Jobs) Again(ctx context.Context, j Job) (Job, error) {
+	ctx = hold(ctx, j)
+	if j.stale() {
+		j.Restored = time.Time{}
+		return r.Run(ctx, j)
+	}
+	switch {
+	case befores[j.Step] == "":
+		return r.Run(ctx, j)
+	case !r.late(j):
+		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
+			Public: "What was sent at " + j.Asked.UTC().Format("15:04:05 UTC") +
+				" has an unknown outcome, so nothing is sent again.",
+			Hint: "It may still arrive. It can be sent again " + r.LateAfter.String() +
+				" after it was sent; until then, resuming only checks."}
+	}
+	if next, err := r.advance(ctx, j); err == nil || next.Step != j.Step { // it shows after all
+		if err != nil {
+			return next, err
+		}
+		return r.Run(ctx, next)
+	}
+	j, err := r.stepBack(ctx, j)
+	if err != nil {
+		return j, err
+	}
+	return r.Run(ctx, j)
+}
+
+// Use is a person's decision that a file of the customer is the uploaded one.
+func (r *Jobs) Use(ctx context.Context, j Job, file string) (Job, error) {
+	if err := api.CheckID("file id", file); err != nil {
+		return j, err
+	}
+	if j.Step != Uploading && j.Step != Removed {
+		return j, &api.Error{Op: "replace document", Kind: api.Refused, Rule: api.RuleChanged,
+			Public: "This job is not waiting for an uploaded file.",
+			Hint:   "It is at step " + string(j.Step) + "."}
+	}
+	j.NewGUID, j.Candidates, j.Restored = file, nil, time.Time{}
+	j, err := r.done(ctx, j, Uploaded)
+	if err != nil {
+		return j, err
+	}
+	return r.Run(ctx, j)
+}
+
+// Abandon cancels a job: it restores the old document if that was removed, and leaves a new one that is already
+// attached. The job ends when a read or an answer shows the old document attached; until then it stays open.
+func (r *Jobs) Abandon(ctx context.Context, j Job) (Job, error) {
+	ctx = hold(ctx, j)
+	switch {
+	case j.Step.Ended():
+		return j, nil
+	case j.Step == Planned && !slices.Contains(j.Sent, Removing):
+		return r.done(ctx, j, Abandoned) // nothing was ever sent
+	case j.Step == Removing && !r.late(j): // it may still be removed later
+		next, err := r.check(ctx, j, j.removal(), Removed)
+		if err != nil {
+			return next, err
+		}
+		j = next
+	}
+	if j.Step != Abandoning {
+		var err error
+		j.Asked, j.Problem = time.Time{}, ""
+		if j, err = r.save(ctx, j, Abandoning); err != nil {
+			return j, err
+		}
+	}
+	next, err := r.putBack(ctx, j)
+	if err != nil {
+		return r.stopped(ctx, next, err)
+	}
+	return next, nil
+}
+
+// putBack attaches the old document unless it is attached. A call that did not show is repeated only after LateAfter.
+// While the removal may still arrive, the document is not called attached.
+func (r *Jobs) putBack(ctx context.Context, j Job) (Job, error) {
+	if p := j.Probe; p == nil || p.Kind != api.ActAttachDocument {
+		if err := r.doubted(ctx, j.OPID, j.OldGUID); err != nil {
+			return j, err
+		}
+	}
+	shown, err := r.look(ctx, j.attachment(j.OldGUID))
+	if !shown && r.refused(ctx, j) {
+		j.Asked = time.Time{}
+	}
+	switch {
+	case shown:
+		return r.done(ctx, j, Abandoned)
+	case err != nil && !r.late(j):
+		return j, r.unknown(j, "Putting "+j.OldName+" back", err)
+	case err != nil:
+		return j, err
+	case !r.late(j):
+		return j, r.unknown(j, "Putting "+j.OldName+" back", nil)
+	}
+	return r.send(ctx, j, Abandoning, Abandoned, func(ctx context.Context, _ *Job) error {
+		_, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: j.OPID, GUID: j.OldGUID})
+		if e := api.AsError(err); e != nil && e.Rule == api.RuleAttached {
+			return nil
+		}
+		return err
+	})
+}
+
+// Settled applies an outcome that was found after the job's process had reported it as unknown: if the wanted state of
+// the step is there, the job takes the step, and a person continues it.
+func (r *Jobs) Settled(ctx context.Context, p api.Probe, out api.Outcome) error {
+	if out.Verdict != api.Seen {
+		return nil
+	}
+	open, err := r.Store.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range open {
+		next, ok := follows(j, p)
+		if !ok || isHeld(ctx, j) {
+			continue
+		}
+		if j.Step == Uploading && out.Found == "" {
+			continue
+		}
+		if j.Step != Abandoning {
+			j = j.made(out.Found)
+		}
+		if _, err = r.done(ctx, j, next); err != nil && !errors.Is(err, ErrTaken) {
+			return err
+		}
+	}
+	return nil
+}
+
+// follows returns the step that the proof of a write completes.
+func follows(j Job, p api.Probe) (Step, bool) {
+	switch here := j.OPID == p.OPID; {
+	case j.Step == Removing && p.Kind == api.ActRemoveDocument && here && j.OldGUID == p.GUID:
+		return Removed, true
+	case j.Step == Uploading && p.Kind == api.ActUploadDocument && j.Probe != nil && j.Probe.Ref == p.Ref:
+		return Uploaded, true
+	case j.Step == Attaching && p.Kind == api.ActAttachDocument && here && j.NewGUID == p.GUID:
+		return Attached, true
+	case j.Step == Abandoning && p.Kind == api.ActAttachDocument && here && j.OldGUID == p.GUID:
+		return Abandoned, true
+	}
+	return "", false
+}
+
+// advance takes one step.
+func (r *Jobs) advance(ctx context.Context, j Job) (Job, error) {
+	j.Problem = ""
+	if j.stale() {
+		return j, &api.Error{Op: "replace document", Kind: api.UnknownOutcome,
+			Public: "This replacement comes from the backup of " + j.Restored.UTC().Format("2006-01-02 15:04:05 UTC") +
+				". Its next step may have been taken after that.",
+			Hint: "Check the documents of the operation and the customer's files. Then send the next step, or abandon " +
+				"the replacement."}
+	}
+	switch j.Step {
+	case Planned:
+		return r.remove(ctx, j)
+	case Removing:
+		return r.check(ctx, j, j.removal(), Removed)
+	case Removed:
+		return r.upload(ctx, j)
+	case Uploading:
+		return r.afterUploading(ctx, j)
+	case Uploaded:
+		return r.attach(ctx, j)
+	case Attaching:
+		return r.check(ctx, j, j.attachment(j.NewGUID), Attached)
+	case Abandoning:
+		return r.putBack(ctx, j)
+	}
+	return j, fmt.Errorf("replace: unknown step %q", j.Step)
+}
+
+// removal and attachment are probes that show whether the step was done: that of the last sent call, else one without
+// knowledge of the earlier state.
+func (j Job) removal() api.Probe { return j.probe(api.ActRemoveDocument, j.OldGUID) }
+
+func (j Job) attachment(guid string) api.Probe { return j.probe(api.ActAttachDocument, guid) }
+
+func (j Job) probe(kind api.ActKind, guid string) api.Probe {
+	if p := j.Probe; p != nil && p.Kind == kind && p.GUID == guid {
+		return *p
+	}
+	return api.Probe{Kind: kind, OPID: j.OPID, GUID: guid}
+}
+
+func (r *Jobs) remove(ctx context.Context, j Job) (Job, error) {
+	return r.send(ctx, j, Removing, Removed, func(ctx context.Context, _ *Job) error {
+		_, err := endpoint.Do(ctx, r.Client, endpoint.RemoveDocument,
+			api.RemoveDocument{OPID: j.OPID, GUID: j.OldGUID, Force: j.Force})
+		if e := api.AsError(err); e != nil && e.Rule == api.RuleNotAttached && slices.Contains(j.Sent, Removing) {
+			return nil // an earlier call of this job took effect after all
+		}
+		return err
+	})
+}
+
+// check looks up a removal or an attachment with an unknown outcome.
+func (r *Jobs) check(ctx context.Context, j Job, p api.Probe, after Step) (Job, error) {
+	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, p)
+	switch {
+	case s.Shown:
+		return r.done(ctx, j.made(s.File), after)
+	case r.refused(ctx, j):
+		return r.stepBack(ctx, j)
+	case after == Removed:
+		return j, r.unknown(j, "The removal of "+j.OldName, err)
+	}
+	return j, r.unknown(j, "Attaching the new document", err)
+}
+
+// made is the job with the id of the object that the step created; "" changes nothing.
+func (j Job) made(id string) Job {
+	if id != "" {
+		j.NewGUID, j.Candidates = id, nil
+	}
+	return j
+}
+
+// stepBack returns to the previous step, to send the call again.
+func (r *Jobs) stepBack(ctx context.Context, j Job) (Job, error) {
+	before := befores[j.Step]
+	j.Asked, j.Problem = time.Time{}, ""
+	return r.save(ctx, j, before)
+}
+
+func (r *Jobs) look(ctx context.Context, p api.Probe) (bool, error) {
+	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, p)
+	return s.Shown, err
+}
+
+// unknown is the error of an unknown outcome of the current step, with what to do.
+func (r *Jobs) unknown(j Job, what string, looked error) error {
+	e := &api.Error{Op: "replace document", Kind: api.UnknownOutcome, Err: looked,
+		Public: what + " was sent at " + j.Asked.UTC().Format("15:04:05 UTC") + " and is not visible yet.",
+		Hint:   "Resume the replacement later to check again; opdeck sends nothing again by itself."}
+	if r.late(j) {
+		e.Public = what + " is not visible, " + r.LateAfter.String() + " after it was sent."
+		e.Hint = "Decide whether to send it once more or to abandon the replacement."
+	}
+	if looked != nil {
+		e.Public += " The last check failed: " + api.AsError(looked).Public
+	}
+	return e
+}
+
+func (r *Jobs) file(j Job) (api.Upload, error) {
+	content, err := os.ReadFile(r.path(j))
+	if err != nil || api.HashHex(content) != j.Digest {
+		return api.Upload{}, &api.Error{Op: "replace document", Kind: api.Internal,
+			Public: "The new file that was kept for this job is gone or changed.",
+			Hint:   "Abandon the job (the old document is restored) and start again.", Err: err}
+	}
+	return api.Upload{CUID: j.CUID, FileName: j.FileName, Content: content, Type: j.Type, Info: j.Info}, nil
+}
+
+func (r *Jobs) upload(ctx context.Context, j Job) (Job, error) {
+	u, err := r.file(j)
+	if err != nil {
+		return j, err
+	}
+	return r.send(ctx, j, Uploading, Uploaded, func(ctx context.Context, j *Job) error {
+		f, err := endpoint.Do(ctx, r.Client, endpoint.UploadDocument, u)
+		if err == nil {
+			*j = j.made(string(f.ID))
+		}
+		return err
+	})
+}
+
+// afterUploading looks for the uploaded file. It never sends it again: a person chooses among the files found.
+func (r *Jobs) afterUploading(ctx context.Context, j Job) (Job, error) {
+	s, err := endpoint.Do(ctx, r.Client, endpoint.Look, *j.Probe) // stored with the step
+	if err == nil && s.Shown && s.File != "" {
+		return r.done(ctx, j.made(s.File), Uploaded)
+	}
+	if r.refused(ctx, j) {
+		return r.stepBack(ctx, j)
+	}
+	if err == nil {
+		j.Candidates = s.Candidates
+	}
+	e := api.AsError(r.unknown(j, "The upload of "+j.FileName, err))
+	if n := len(j.Candidates); n > 0 {
+		e.Public = fmt.Sprintf(
+			"The upload of %s was sent, and opdeck cannot identify the new file: %d files have that name and size (%s).",
+			j.FileName, n, strings.Join(j.Candidates[:min(n, 5)], ", "))
+	}
+	if r.Undecided(j) {
+		e.Hint = "Decide: take one of the customer's files as the uploaded one, upload the file once more, or abandon the " +
+			"replacement, which restores the old document."
+	}
+	return j, e
+}
+
+func (r *Jobs) attach(ctx context.Context, j Job) (Job, error) {
+	if slices.Contains(j.Sent, Attaching) { // an earlier call may have taken effect meanwhile
+		if s, _ := endpoint.Do(ctx, r.Client, endpoint.Look, j.attachment(j.NewGUID)); s.Shown {
+			return r.done(ctx, j.made(s.File), Attached)
+		}
+	}
+	return r.send(ctx, j, Attaching, Attached, func(ctx context.Context, j *Job) error {
+		op, err := endpoint.Do(ctx, r.Client, endpoint.AttachDocument,
+			endpoint.Attachment{OPID: j.OPID, GUID: j.NewGUID, Name: j.FileName})
+		if e := api.AsError(err); e != nil && e.Rule != api.RuleAttached { // else it is attached, as wanted
+			return err
+		}
+		*j = j.made(op.Attached)
+		return nil
+	})
 }

@@ -6,10 +6,18 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"opdeck/api/limit"
+	"opdeck/api/session"
 	"opdeck/internal/store"
+	"opdeck/internal/store/files"
 )
 
 // trimEvery is how often old slots are removed from a ring.
@@ -192,4 +200,261 @@ func (s *Store) GiveBack(ctx context.Context, key limit.Key, class limit.Class, 
 	r := ring{key: key, class: class}
 	return s.db.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ? AND at_ns > ?",
 		r.args(ticket, int64(now))...)
+}
+
+// Throttle implements limit.Store.
+func (s *Store) Throttle(ctx context.Context, key limit.Key, class limit.Class, wait time.Duration) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		r, err := s.lockRing(ctx, tx, key, class)
+		if err != nil {
+			return err
+		}
+		now, err := s.clock.Time(ctx, tx)
+		if err != nil {
+			return err
+		}
+		until := max(min(r.notBefore, now+limit.MaxNotBefore), now+min(max(0, wait), limit.MaxNotBefore))
+		if err := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+ringWhere,
+			append([]any{int64(until)}, r.args()...)...); err != nil {
+			return err
+		}
+		if err := tx.Exec(ctx, "DELETE FROM limit_throttle"+ringWhere+" AND (at_ns <= ? OR at_ns > ?)",
+			r.args(int64(now-limit.ThrottleRetention), int64(now+limit.MaxAhead))...); err != nil {
+			return err
+		}
+		return tx.Exec(ctx, "INSERT INTO limit_throttle (base_url, account, class, at_ns) VALUES (?, ?, ?, ?)",
+			r.args(int64(now))...)
+	})
+}
+
+// State implements limit.Store.
+func (s *Store) State(ctx context.Context, key limit.Key) (map[limit.Class]limit.State, error) {
+	now, err := s.clock.Time(ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
+	out, impossible, err := s.readState(ctx, s.db, key, now)
+	if err != nil || !impossible {
+		return out, err
+	}
+	err = s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		if err := s.cut(ctx, tx, key, now); err != nil {
+			return err
+		}
+		out, _, err = s.readState(ctx, tx, key, now)
+		return err
+	})
+	return out, err
+}
+
+// cut removes implausible future times (rule G3).
+func (s *Store) cut(ctx context.Context, tx *store.Tx, key limit.Key, now time.Duration) error {
+	const where = " WHERE base_url = ? AND account = ? AND "
+	ahead := int64(now + limit.MaxAhead)
+	err1 := tx.Exec(ctx, "DELETE FROM limit_slot"+where+"at_ns > ?", key.BaseURL, key.Account, ahead)
+	err2 := tx.Exec(ctx, "DELETE FROM limit_throttle"+where+"at_ns > ?", key.BaseURL, key.Account, ahead)
+	most := int64(now + limit.MaxNotBefore)
+	err3 := tx.Exec(ctx, "UPDATE limit_ring SET not_before_ns = ?"+where+"not_before_ns > ?", most, key.BaseURL,
+		key.Account, most)
+	return errors.Join(err1, err2, err3)
+}
+
+// readState returns the state of all classes, without implausible future times, and reports whether there were any.
+func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
+	now time.Duration) (map[limit.Class]limit.State, bool, error) {
+	out := map[limit.Class]limit.State{}
+	impossible := false
+	const where = " WHERE base_url = ? AND account = ?"
+	err := store.Each(ctx, q, func(scan store.Scan) error {
+		var class limit.Class
+		var at time.Duration
+		if err := scan(&class, &at); err != nil {
+			return err
+		}
+		impossible = impossible || at > now+limit.MaxNotBefore
+		st := out[class]
+		st.NotBefore = min(max(0, at-now), limit.MaxNotBefore)
+		out[class] = st
+		return nil
+	}, "SELECT class, not_before_ns FROM limit_ring"+where, key.BaseURL, key.Account)
+	if err != nil {
+		return nil, false, err
+	}
+	err = store.Each(ctx, q, func(scan store.Scan) error {
+		var class limit.Class
+		var at time.Duration
+		var background, over int
+		var who string
+		var us int64
+		if err := scan(&class, &at, &background, &over, &who, &us); err != nil {
+			return err
+		}
+		if at > now+limit.MaxAhead {
+			impossible = true
+			return nil
+		}
+		st := out[class]
+		// Of a slot that was taken and used after now was read, now would say that its call still waits.
+		st.Slots = append(st.Slots, limit.Slot{Ago: s.clock.Settle(us) - at, Background: background != 0,
+			Over: over != 0, Who: who})
+		out[class] = st
+		return nil
+	}, "SELECT class, at_ns, background, over, who, "+s.clock.Column()+" FROM limit_slot"+where+
+		" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account, int64(now-limit.Retention))
+	if err != nil {
+		return nil, false, err
+	}
+	err = store.Each(ctx, q, func(scan store.Scan) error {
+		var class limit.Class
+		var at time.Duration
+		if err := scan(&class, &at); err != nil {
+			return err
+		}
+		if at > now+limit.MaxAhead {
+			impossible = true
+			return nil
+		}
+		st := out[class]
+		st.Throttled = append(st.Throttled, max(0, now-at))
+		out[class] = st
+		return nil
+	}, "SELECT class, at_ns FROM limit_throttle"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account,
+		int64(now-limit.ThrottleRetention))
+	return out, impossible, err
+}
+
+// spent records, in a file beside the SQLite file, the newest pair of each key that may be used up: before its
+// refresh token is sent, and before a login revokes it. The database can be older: a restored backup, or a file that
+// lost its write-ahead log.
+type spent struct{ database string } // its path; "": nothing is recorded
+
+func (s spent) file(key session.Key) string { return s.database + ".spent-" + keyID(key) }
+
+const spentForm = "%-32s %20d %20d\n" // of fixed length, so that each note overwrites the last
+
+// age is the state of the database's row relative to the note.
+type age int
+
+const (
+	current age = iota
+	older       // the pair may be used up although the database does not show it
+	copied      // the note belongs to another file: the state folder was copied or moved
+)
+
+// note records that the pair gen of incarnation, and all earlier ones, may be used up.
+func (s spent) note(key session.Key, incarnation string, gen int64) error {
+	if s.database == "" {
+		return nil
+	}
+	f, err := files.OpenOwn(s.file(key))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	id, err := files.ID(f)
+	if err == nil {
+		_, err = f.WriteAt(fmt.Appendf(nil, spentForm, incarnation, gen, id), 0)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// of compares the database's pair gen of incarnation with the note; older when in doubt.
+func (s spent) of(key session.Key, incarnation string, gen int64) age {
+	if s.database == "" {
+		return current
+	}
+	f, err := os.Open(s.file(key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return current
+	}
+	if err != nil {
+		return older
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 200))
+	var noted string
+	var upTo int64
+	var file uint64
+	n := 0
+	if err == nil {
+		n, _ = fmt.Sscanf(string(text), "%s %d %d", &noted, &upTo, &file)
+	}
+	id, idErr := files.ID(f)
+	switch {
+	case n == 3 && idErr == nil && file != id:
+		return copied
+	case n < 2 || noted != incarnation || gen <= upTo:
+		return older
+	}
+	return current
+}
+
+// errNotSimple: Enter must take the long path, because of a missing row, an impossible time, or old slots to remove.
+var errNotSimple = errors.New("store: not a simple entry")
+
+// enterPostgres is Enter in two round trips instead of six. If it returns errNotSimple, it has written nothing.
+func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Request,
+	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
+	r := &ring{key: key, class: req.Class}
+	read := []store.Statement{
+		{Query: "SELECT not_before_ns, trimmed_ns, set_config('synchronous_commit', 'off', true), " + store.IdleLimit +
+			" FROM limit_ring" + ringWhere + " FOR UPDATE", Args: r.args()},
+		{Query: s.rowQuery(), Args: []any{key.BaseURL, key.Account}},
+		{Query: "SELECT at_ns, ticket FROM limit_slot" + ringWhere + " AND at_ns > " + s.clock.Column() +
+			" * 1000 + ?::BIGINT ORDER BY at_ns",
+			Args: r.args(int64(s.clock.Settle(0) - reach(req)))},
+	}
+	var row session.Row
+	var p planned
+	start := time.Now()
+	err := s.db.Pipeline(ctx, read, func(answers store.Answers) ([]store.Statement, error) {
+		rec, own, others, err := s.enterAnswers(answers, r, req)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil, errNotSimple
+		case err != nil:
+			return nil, err
+		case rec.changed, r.notBefore > rec.now+limit.MaxNotBefore, r.trimDue(rec.now),
+			len(others) > 0 && others[len(others)-1] > rec.now+limit.MaxAhead, own != nil && *own > rec.now+limit.MaxAhead:
+			return nil, errNotSimple
+		}
+		if row = s.view(rec, start); !usable(row) {
+			return nil, nil
+		}
+		p = plan(rec.now, r, req, own, others)
+		return p.write, nil
+	})
+	if err != nil {
+		return row, limit.Grant{}, err
+	}
+	return row, p.grant, nil
+}
+
+// enterAnswers reads the results of the statements of enterPostgres.
+func (s *Store) enterAnswers(answers store.Answers, r *ring,
+	req limit.Request) (rec *record, own *time.Duration, others []time.Duration, err error) {
+	var unsynced, idle string
+	if err = answers.QueryRow().Scan(&r.notBefore, &r.trimmed, &unsynced, &idle); err != nil {
+		return nil, nil, nil, err
+	}
+	if rec, err = s.decode(r.key, answers.QueryRow().Scan); err != nil {
+		return nil, nil, nil, err
+	}
+	rows, err := answers.Query()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var at time.Duration
+		var ticket string
+		if err = rows.Scan(&at, &ticket); err != nil {
+			return nil, nil, nil, err
+		}
+		if req.Ticket != "" && ticket == req.Ticket {
+			own = &at
+		} else {
+			others = append(others, at)
+		}
+	}
+	return rec, own, others, rows.Err()
 }

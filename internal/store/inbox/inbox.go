@@ -2,6 +2,7 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"time"
@@ -250,4 +251,253 @@ func (b *Inbox) Attempts(ctx context.Context, key string) ([]receiver.Attempt, e
 	}, "SELECT hook_key, act, target, at_us, status, latency_us, error FROM hook_attempt a WHERE "+where+
 		" AND hook_key = ? ORDER BY id DESC LIMIT ?",
 		append(of, key, pageMax)...)
+}
+
+// tokenSpare is how much longer than needed a token is remembered, because hosts' clocks differ.
+const tokenSpare = 24 * time.Hour
+
+// checkTokens records the first body of each token that does not cover it, and returns which records are refused:
+// late ones with another body than the token's first, or with another body under a known key. A stored delivery may
+// always be repeated.
+func (b *Inbox) checkTokens(ctx context.Context, tx *store.Tx, scope int64,
+	records []receiver.Record) (refused map[int]bool, err error) {
+	for i := range records {
+		r := &records[i]
+		if r.Token == nil {
+			continue
+		}
+		ok, err := b.tokenFits(ctx, tx, scope, r)
+		if err != nil {
+			return nil, err
+		}
+		for j := 0; ok && r.Token.Late && j < i; j++ {
+			ok = refused[j] || records[j].Key != r.Key || records[j].Hash == r.Hash
+		}
+		if ok {
+			continue
+		}
+		if refused == nil {
+			refused = map[int]bool{}
+		}
+		refused[i] = true
+	}
+	return refused, nil
+}
+
+func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *receiver.Record) (bool, error) {
+	first, known, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook_token WHERE scope = ? AND token = ?",
+		scope, r.Token.ID[:])
+	if err != nil {
+		return false, err
+	}
+	if known && (!r.Token.Late || bytes.Equal(first, r.Hash[:])) {
+		return true, nil
+	}
+	if r.Token.Late {
+		body, stored, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook WHERE scope = ? AND hook_key = ?",
+			scope, r.Key)
+		switch {
+		case err != nil:
+			return false, err
+		case stored:
+			return bytes.Equal(body, r.Hash[:]), nil // a duplicate changes nothing, whatever its token
+		case known:
+			return false, nil
+		}
+	}
+	if err := tx.Exec(ctx, "DELETE FROM hook_token WHERE until_us < ?",
+		micros(r.ReceivedAt.Add(-tokenSpare))); err != nil {
+		return false, err
+	}
+	err = tx.Exec(ctx, "INSERT INTO hook_token (scope, token, body_sha256, until_us) VALUES (?, ?, ?, ?) ON CONFLICT "+
+		"(scope, token) DO NOTHING", scope, r.Token.ID[:], r.Hash[:], micros(r.Token.Until))
+	return true, err
+}
+
+// account identifies the owner of an inbox.
+type account struct{ baseURL, name string }
+
+// in is the condition that a row of the table with that alias belongs to the account, with its arguments. Without a
+// scope no row matches.
+func (a account) in(alias string) (string, []any) {
+	return alias + ".scope = (SELECT n FROM hook_scope WHERE base_url = ? AND account = ?)", []any{a.baseURL, a.name}
+}
+
+// write runs fn in a transaction with the account's scope number, which is created if missing.
+func (b *Inbox) write(ctx context.Context, fn func(tx *store.Tx, scope int64) error) error {
+	return b.db.Write(ctx, func(tx *store.Tx) error {
+		scope, err := tx.Scope(ctx, "hook_scope", b.account.baseURL, b.account.name, writeLock)
+		if err != nil {
+			return err
+		}
+		return fn(tx, scope)
+	})
+}
+
+// writeLock is an arbitrary lock number of the inbox's writers: it makes rows appear in the order of seq (PostgreSQL
+// assigns numbers before commit).
+const writeLock = 0x686f6f6b
+
+// ended selects deliveries last received before a time, except those that are not merged yet, and those that are the
+// first body of a remembered token, which is compared when the token is used again.
+const ended = `SELECT h.seq FROM hook h WHERE h.last_us < ?
+	AND NOT EXISTS (SELECT 1 FROM hook_merged m WHERE m.scope = h.scope AND m.seq < h.seq)
+	AND NOT EXISTS (SELECT 1 FROM hook_retry r WHERE r.scope = h.scope AND r.hook_key = h.hook_key)
+	AND NOT EXISTS (SELECT 1 FROM hook_token t WHERE t.scope = h.scope AND t.body_sha256 = h.body_sha256
+		AND t.until_us >= ?)
+	ORDER BY h.last_us LIMIT ?`
+
+// Prune removes up to limit deliveries last received before a time, of all accounts, with the attempts to forward
+// them, and returns how many. Tokens have expired by now.
+func Prune(ctx context.Context, bulk *store.DB, before, now time.Time, limit int) (n int, err error) {
+	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, writeLock); err != nil {
+			return err
+		}
+		seqs, err := store.List(ctx, tx, store.Value[int64], ended, micros(before), micros(now.Add(-tokenSpare)), limit)
+		if err != nil {
+			return err
+		}
+		if n = len(seqs); n == 0 {
+			return nil
+		}
+		these := "seq IN (" + store.Marks(n) + ")"
+		args := argsOf(seqs, func(seq int64) any { return seq })
+		if err := tx.Exec(ctx, "DELETE FROM hook_attempt WHERE (scope, hook_key) IN (SELECT scope, hook_key FROM hook WHERE "+
+			these+")", args...); err != nil {
+			return err
+		}
+		return tx.Exec(ctx, "DELETE FROM hook WHERE "+these, args...)
+	})
+	return n, err
+}
+
+// PruneRejected removes up to limit deliveries rejected before a time, of all accounts, and returns how many. The
+// counts remain.
+func PruneRejected(ctx context.Context, bulk *store.DB, before time.Time, limit int) (n int, err error) {
+	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
+		removed, err := store.Affected(tx.Result(ctx, `DELETE FROM hook_rejected WHERE id IN (
+			SELECT id FROM hook_rejected WHERE at_us < ? ORDER BY at_us LIMIT ?)`, micros(before), limit))
+		n = int(removed)
+		return err
+	})
+	return n, err
+}
+
+// Merged implements receiver.Ledger.
+func (b *Inbox) Merged(ctx context.Context) (seq int64, err error) {
+	where, of := b.account.in("m")
+	seq, _, err = store.Find[int64](ctx, b.db, "SELECT seq FROM hook_merged m WHERE "+where, of...)
+	return seq, err
+}
+
+// Advance implements receiver.Ledger.
+func (b *Inbox) Advance(ctx context.Context, seq int64, failed ...receiver.Retry) error {
+	return b.write(ctx, func(tx *store.Tx, scope int64) error {
+		for _, r := range failed {
+			err := tx.Exec(ctx, `INSERT INTO hook_retry (scope, hook_key, tries, reason, first_us, last_us, next_us)
+ VALUES (?, ?, ?, ?, ?, ?, ?)
+ ON CONFLICT (scope, hook_key) DO UPDATE SET tries = hook_retry.tries + 1, reason = excluded.reason,
+ last_us = excluded.last_us, next_us = excluded.next_us`,
+				scope, r.Key, r.Tries, r.Reason, micros(r.First), micros(r.Last), micros(r.Next))
+			if err != nil {
+				return err
+			}
+		}
+		if seq == 0 {
+			return nil
+		}
+		return tx.Exec(ctx, `INSERT INTO hook_merged (scope, seq) VALUES (?, ?)
+ ON CONFLICT (scope) DO UPDATE SET seq = excluded.seq WHERE excluded.seq > hook_merged.seq`, scope, seq)
+	})
+}
+
+// Settle implements receiver.Ledger.
+func (b *Inbox) Settle(ctx context.Context, key string) error {
+	where, of := b.account.in("hook_retry")
+	return b.db.Exec(ctx, "DELETE FROM hook_retry WHERE "+where+" AND hook_key = ?", append(of, key)...)
+}
+
+// Due implements receiver.Ledger.
+func (b *Inbox) Due(ctx context.Context, now time.Time, limit int) ([]receiver.Retry, error) {
+	where, of := b.account.in("r")
+	return store.List(ctx, b.db, func(scan store.Scan) (receiver.Retry, error) {
+		var r receiver.Retry
+		var first, last, next int64
+		err := scan(&r.Key, &r.Tries, &r.Reason, &first, &last, &next)
+		r.First, r.Last, r.Next = fromMicros(first), fromMicros(last), fromMicros(next)
+		return r, err
+	}, "SELECT hook_key, tries, reason, first_us, last_us, next_us FROM hook_retry r WHERE "+where+
+		" AND (next_us <= ? OR next_us > ?) ORDER BY next_us LIMIT ?",
+		append(of, micros(now), micros(now.Add(receiver.MaxRetry)), limit)...)
+}
+
+// Backlog implements receiver.Ledger.
+func (b *Inbox) Backlog(ctx context.Context) (out receiver.Backlog, err error) {
+	where, of := b.account.in("r")
+	var first, next int64
+	err = b.db.QueryRow(ctx, "SELECT COUNT(*), COALESCE(MIN(first_us), 0), COALESCE(MIN(next_us), 0) FROM hook_retry r "+
+		"WHERE "+where, of...).Scan(&out.Waiting, &first, &next)
+	if err != nil {
+		return out, err
+	}
+	if out.Waiting > 0 {
+		out.Oldest, out.Next = fromMicros(first), fromMicros(next)
+		// none: settled meanwhile
+		out.Reason, _, err = store.Find[string](ctx, b.db,
+			"SELECT reason FROM hook_retry r WHERE "+where+" ORDER BY last_us DESC LIMIT 1", of...)
+		if err != nil {
+			return out, err
+		}
+	}
+	mark, err := b.Merged(ctx)
+	if err != nil {
+		return out, err
+	}
+	where, of = b.account.in("h")
+	err = b.db.QueryRow(ctx, "SELECT COUNT(*) FROM (SELECT seq FROM hook h WHERE "+where+" AND seq > ? LIMIT ?) behind",
+		append(of, mark, receiver.MaxBehind)...).Scan(&out.Behind)
+	return out, err
+}
+
+// AddPairs implements hook.CodeStore. It stops counting a code and word at
+// hook.MaxEvidence; another word for the code is always kept.
+func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
+	return b.write(ctx, func(tx *store.Tx, scope int64) error {
+		for _, p := range pairs {
+			if err := addPair(ctx, tx, scope, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func addPair(ctx context.Context, tx *store.Tx, scope int64, p hook.Pair) error {
+	key := []any{scope, string(p.Field), p.Code, string(p.Word)}
+	var n int
+	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM hook_code WHERE scope = ? AND field = ? AND code = ? AND word = ?",
+		key...).Scan(&n); err != nil {
+		return err
+	}
+	if n >= hook.MaxEvidence {
+		return nil
+	}
+	row := append(key, string(p.OPID), p.At.Seconds, int64(p.At.Nanos), store.Bit(p.Exact))
+	return tx.Exec(ctx, "INSERT INTO hook_code (scope, field, code, word, opid, at_s, at_ns, exact) VALUES ("+
+		store.Marks(8)+") ON CONFLICT (scope, field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact "+
+		"WHERE excluded.exact > hook_code.exact", row...)
+}
+
+// Evidence implements hook.CodeStore.
+func (b *Inbox) Evidence(ctx context.Context) ([]hook.Evidence, error) {
+	where, of := b.account.in("c")
+	return store.List(ctx, b.db, func(scan store.Scan) (hook.Evidence, error) {
+		var e hook.Evidence
+		var word, sample string
+		err := scan((*string)(&e.Field), &e.Code, &word, &e.Count, &e.Exact, &sample)
+		e.Word, e.Sample = untrusted.Text(word), untrusted.Text(sample)
+		return e, err
+	}, "SELECT field, code, word, COUNT(*), CAST(SUM(exact) AS BIGINT), MIN(opid) FROM hook_code c WHERE "+where+
+		" GROUP BY field, code, word ORDER BY field, code, word", of...)
 }

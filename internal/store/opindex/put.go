@@ -1,12 +1,22 @@
 package opindex
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	_ "embed" // the dictionary
+	"errors"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/klauspost/compress/s2"
+
+	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
@@ -319,4 +329,281 @@ func (b *batch) insertFrom(ctx context.Context, list []*opRow, from string) erro
 		}
 	}
 	return store.ExecIn(ctx, b.tx, old, from+"n IN")
+}
+
+// trust is how many reads may step backwards before the older state is accepted.
+const trust = 5
+
+// decide chooses the current state: the newest by updatedAt. If that is ambiguous (a tie with other content, a step
+// backwards, an answer that overtook a later one), a single read becomes due.
+func (b *batch) decide(r *opRow) {
+	now := *r // the state before r: the batch's own row, or the stored one
+	prev, has := b.write[r.opid]
+	if has {
+		now = *prev
+	} else if k := b.known[r.opid]; k != nil {
+		now = opRow{updated: k.updated, updatedNs: k.updatedNs, digest: k.digest, doubt: k.doubt, origin: k.origin,
+			seen: k.seen, changed: k.changed}
+		has = true
+	}
+	if r.owed {
+		r.doubt, r.doubtAt = 1, r.changed
+	}
+	if !has {
+		b.arrive(r)
+		return
+	}
+	order := cmp.Or(cmp.Compare(r.updated, now.updated), cmp.Compare(r.updatedNs, now.updatedNs))
+	if r.origin == index.Hook {
+		r.seen = now.seen // what it does not report keeps its age
+	}
+	switch {
+	case r.digest == now.digest && order == 0:
+		b.merged.Same++
+		switch {
+		case prev == nil && r.seen >= now.seen:
+			b.confirm = append(b.confirm, r)
+		case prev != nil:
+			prev.seen = max(prev.seen, r.seen)
+		}
+	case order > 0, order == 0 && r.origin == index.Read && r.seen >= now.seen,
+		order == 0 && now.origin == index.Hook && r.origin != index.Hook:
+		b.replace(r)
+	case order == 0 && r.origin == index.List && r.seen >= now.seen:
+		r.doubt, r.doubtAt = max(r.doubt, 1), r.seen
+		b.replace(r)
+	case order < 0 && r.origin == index.Read && now.doubt > trust && r.seen >= now.seen:
+		b.replace(r)
+	default:
+		b.older(r, prev, now.doubt)
+	}
+}
+
+func (b *batch) replace(r *opRow) {
+	if _, mine := b.write[r.opid]; !mine {
+		b.merged.Changed++
+		b.touch(r.opid)
+	}
+	b.write[r.opid] = r
+	delete(b.doubt, r.opid)
+}
+
+// older keeps the current state and makes a read due: at once, or later each time that a read stepped backwards.
+func (b *batch) older(r, prev *opRow, doubt int64) {
+	b.merged.Older++
+	at := r.changed
+	doubt = max(doubt, 1)
+	if r.origin == index.Read {
+		at += int64(10*time.Second/time.Microsecond) << min(doubt, 8)
+		doubt++
+	}
+	if prev != nil {
+		prev.doubt, prev.doubtAt = doubt, at
+		return
+	}
+	r.doubt, r.doubtAt = doubt, at
+	b.doubt[r.opid] = r
+}
+
+func (b *batch) touch(opid string) {
+	if len(b.merged.Touched) < 1000 {
+		b.merged.Touched = append(b.merged.Touched, opid)
+	}
+}
+
+// derivation is the version of the rule by which newRow makes columns from a record. Increase it if the meaning of a
+// column changes: Derive then derives the rows that an earlier build stored from their records again.
+const derivation = 4
+
+const (
+	derivedName = "derived"   // the derivation of all rows
+	deriving    = "deriving " // and the rule: the number of the last row that Derive has handled
+	derivedRows = 1000        // in one transaction
+)
+
+// Derived reports whether all rows have the columns that this build makes from their records.
+func (x *Store) Derived(ctx context.Context) (bool, error) {
+	s, err := x.Meta(ctx, derivedName)
+	version, _, _ := strings.Cut(s, " ")
+	n, bad := strconv.Atoi(version)
+	return bad == nil && (n > derivation || s == rule()), err
+}
+
+// rule names the rule by which newRow makes columns: its version, and the members that [service] amount_ignore names.
+func rule() string {
+	return strings.Join(append([]string{strconv.Itoa(derivation)}, api.IgnoredBesideAmounts()...), " ")
+}
+
+// Derive derives some of the rows of earlier builds again, in one transaction: a process that ends loses nothing, and
+// the next one continues.
+func (x *Store) Derive(ctx context.Context) error {
+	var b *batch
+	err := x.db.Write(ctx, func(tx *store.Tx) error {
+		b = newBatch(x, tx)
+		b.derives = true
+		return b.derive(ctx)
+	})
+	if err == nil {
+		x.remember(b)
+	}
+	return err
+}
+
+func (b *batch) derive(ctx context.Context) error {
+	if err := b.tx.Lock(ctx, writeLock); err != nil {
+		return err
+	}
+	name := deriving + rule()
+	from, _, err := store.Find[int64](ctx, b.tx,
+		"SELECT CAST(value AS BIGINT) FROM index_meta WHERE scope = ? AND name = ?",
+		b.x.scope, name)
+	if err != nil {
+		return err
+	}
+	var list []index.Entry
+	next := from
+	err = store.Each(ctx, b.tx, func(scan store.Scan) error {
+		var body []byte
+		if err := scan(&next, &body); err != nil {
+			return err
+		}
+		if op, err := decodeOp(body); err == nil { // one that cannot be read has no values
+			list = append(list, index.Entry{Op: op})
+		}
+		return nil
+	}, `SELECT o.n, r.body FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.scope = ? AND o.n > ?
+		ORDER BY o.n LIMIT ?`,
+		b.x.scope, from, derivedRows)
+	if err != nil {
+		return err
+	}
+	if next == from {
+		if done, err := b.reshare(ctx); !done || err != nil {
+			return err
+		}
+		if err := b.tx.Exec(ctx, "DELETE FROM index_meta WHERE scope = ? AND name = ?", b.x.scope, name); err != nil {
+			return err
+		}
+		return b.tx.Exec(ctx, setMeta, b.x.scope, derivedName, rule())
+	}
+	rows, err := newRows(list)
+	if err != nil {
+		return err
+	}
+	if err := b.load(ctx, rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		k := b.known[r.opid]
+		if k == nil { // an earlier build read another identifier in the record
+			continue
+		}
+		r.seen, r.changed, r.origin, r.doubt, r.doubtAt = k.seen, k.changed, k.origin, k.doubt, k.doubtAt
+		b.write[r.opid] = r
+	}
+	if err := b.merge(ctx); err != nil {
+		return err
+	}
+	return b.tx.Exec(ctx, setMeta, b.x.scope, name, strconv.FormatInt(next, 10))
+}
+
+// keptRows bounds the rows of a generation of decodedRows; a list holds up to 900.
+const keptRows = 900
+
+// decodedRows keeps the operations of lists as they were decoded last, so that a list that is read again decodes only
+// what has changed, and lists of the same rows share their memory. Nobody changes what an operation points to: a masked
+// one is a copy.
+type decodedRows struct {
+	mu    sync.Mutex
+	young map[int64]*decodedRow // guarded by mu; by number
+	old   map[int64]*decodedRow // guarded by mu; the young ones before, until the next change of generations
+}
+
+type decodedRow struct {
+	body []byte // as stored
+	op   api.Operation
+}
+
+// operation decodes the stored body of a row.
+func (d *decodedRows) operation(n int64, body []byte) (api.Operation, error) {
+	row := d.find(n)
+	if row == nil || !bytes.Equal(row.body, body) {
+		op, err := decodeOp(body)
+		if err != nil {
+			return op, err
+		}
+		row = &decodedRow{body, op}
+	}
+	d.keep(n, row)
+	return row.op, nil
+}
+
+func (d *decodedRows) find(n int64) *decodedRow {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if row := d.young[n]; row != nil {
+		return row
+	}
+	return d.old[n]
+}
+
+func (d *decodedRows) keep(n int64, row *decodedRow) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.young == nil || len(d.young) >= keptRows {
+		d.young, d.old = map[int64]*decodedRow{}, d.young
+	}
+	d.young[n] = row
+}
+
+// A record is stored as it came, or packed: the number of its dictionary, then an S2 block. JSON begins with another
+// byte, and an empty body is no record.
+//
+// dictionaryText has what most records share: the service's members in their usual order, and its codes. Stored
+// records need it to be read, so it never changes: another dictionary is another file with another number.
+//
+//go:embed record.dict
+var dictionaryText string
+
+const dictionaryNumber = 1
+
+// dictionary is made at first use. Its text is preceded by the position at which the search for a repetition begins.
+var dictionary = sync.OnceValue(func() *s2.Dict { return s2.NewDict(append([]byte{0}, dictionaryText...)) })
+
+// maxRecord bounds what a stored record may unpack to, in bytes; no answer of the service is read that is larger.
+const maxRecord = 64 << 20
+
+var errPacked = errors.New("it cannot be unpacked")
+
+// pack returns a record in the shorter form.
+func pack(record []byte) []byte {
+	if len(record) == 0 || len(record) > maxRecord {
+		return record
+	}
+	out := make([]byte, 1+s2.MaxEncodedLen(len(record)))
+	out[0] = dictionaryNumber
+	block := dictionary().Encode(out[1:], record)
+	if len(block)+1 >= len(record) {
+		return record
+	}
+	return out[:1+len(block)]
+}
+
+// unpack returns the record of a stored body, which it may share.
+func unpack(body []byte) ([]byte, error) {
+	if len(body) == 0 || body[0] >= ' ' || body[0] == '\n' || body[0] == '\r' || body[0] == '\t' {
+		return body, nil
+	}
+	if body[0] != dictionaryNumber {
+		return nil, errPacked
+	}
+	n, err := s2.DecodedLen(body[1:])
+	if err != nil || n > maxRecord {
+		return nil, errPacked
+	}
+	record, err := dictionary().Decode(make([]byte, n), body[1:])
+	if err != nil {
+		return nil, errPacked
+	}
+	return record, nil
 }

@@ -1,10 +1,21 @@
 package sshserver
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/netip"
+	"os"
 	"path"
+	"slices"
 	"strings"
+	"sync"
+
+	"opdeck/api"
+	"opdeck/internal/system/wholefile"
 )
 
 // sources is a list of addresses as in from= and source-address: networks ("10.0.0.0/8"), addresses with * and ?, and
@@ -64,4 +75,215 @@ func (s source) matches(a netip.Addr) bool {
 	}
 	ok, err := path.Match(s.pattern, a.String())
 	return err == nil && ok
+}
+
+// maxKnown bounds the remembered networks, maxKnownFile their file in bytes.
+const (
+	maxKnown     = 4096
+	maxKnownFile = 512 << 10
+)
+
+// knownSources remembers the newest networks of logins, in a file if it has one.
+type knownSources struct {
+	max  int
+	path string // "": kept for the life of the process
+
+	mu    sync.Mutex
+	seen  map[netip.Prefix]int64 // guarded by mu: last login, as a count of logins
+	n     int64                  // guarded by mu
+	dirty bool                   // guarded by mu: the file is out of date
+}
+
+// load reads the file; a missing one is empty.
+func (k *knownSources) load() error {
+	if k.path == "" {
+		return nil
+	}
+	f, err := os.Open(k.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ssh: known sources: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxKnownFile))
+	for line := range bytes.Lines(b) {
+		if p, parseErr := netip.ParsePrefix(string(bytes.TrimSpace(line))); parseErr == nil {
+			k.add(p.Addr())
+		}
+	}
+	k.mu.Lock()
+	k.dirty = false
+	k.mu.Unlock()
+	return err
+}
+
+// save writes the file if anything changed.
+func (k *knownSources) save() error {
+	k.mu.Lock()
+	if !k.dirty || k.path == "" {
+		k.mu.Unlock()
+		return nil
+	}
+	k.dirty = false
+	var b bytes.Buffer
+	for _, p := range slices.SortedFunc(maps.Keys(k.seen),
+		func(p, q netip.Prefix) int { return cmp.Compare(k.seen[p], k.seen[q]) }) {
+		fmt.Fprintln(&b, p)
+	}
+	k.mu.Unlock()
+	if err := wholefile.Replace(k.path, b.Bytes()); err != nil {
+		return fmt.Errorf("ssh: known sources: %w", err)
+	}
+	return nil
+}
+
+func (k *knownSources) has(p netip.Prefix) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, is := k.seen[p]
+	return is
+}
+
+// add remembers the network of a login.
+func (k *knownSources) add(a netip.Addr) {
+	p, _ := networks(a)
+	if !p.IsValid() {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.seen == nil {
+		k.seen = map[netip.Prefix]int64{}
+	}
+	if _, known := k.seen[p]; !known {
+		k.dirty = true
+	}
+	k.n++
+	k.seen[p] = k.n
+	if len(k.seen) <= k.max {
+		return
+	}
+	oldest := p
+	for q, at := range k.seen {
+		if at < k.seen[oldest] {
+			oldest = q
+		}
+	}
+	delete(k.seen, oldest)
+}
+
+// sessionLimit limits sessions in total and per person, and connections per person. Some sessions are reserved for
+// roles that must get in when all others are taken.
+type sessionLimit struct {
+	all, each, conns int
+	kept             int // reserved for oncall and admin
+
+	mu          sync.Mutex
+	taken       int            // guarded by mu
+	sessions    map[string]int // guarded by mu: by login name
+	connections map[string]int // guarded by mu: by login name
+}
+
+func newSessionLimit(all, each, conns int) *sessionLimit {
+	kept := 0
+	if all >= 16 {
+		kept = 4
+	}
+	return &sessionLimit{all: all, each: each, conns: conns, kept: kept, sessions: map[string]int{},
+		connections: map[string]int{}}
+}
+
+// acquire takes a place for a session, or says why there is none.
+func (s *sessionLimit) acquire(p Person) (release func(), why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	room := s.all
+	if p.Role != api.Admin && p.Role != api.OnCall {
+		room -= s.kept
+	}
+	switch {
+	case s.sessions[p.Login] >= s.each:
+		return nil, "you have reached the limit of open sessions"
+	case s.taken >= room:
+		return nil, "the server has reached its limit of open sessions"
+	}
+	s.taken++
+	s.sessions[p.Login]++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.taken--
+		decrement(s.sessions, p.Login)
+	}), ""
+}
+
+// connect counts a connection of a person; ok is false if there are too many.
+func (s *sessionLimit) connect(login string) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.connections[login] >= s.conns {
+		return nil, false
+	}
+	s.connections[login]++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		decrement(s.connections, login)
+	}), true
+}
+
+func decrement[K comparable](m map[K]int, key K) {
+	if m[key]--; m[key] == 0 {
+		delete(m, key)
+	}
+}
+
+// stats counts since the start.
+type stats struct {
+	mu      sync.Mutex
+	logins  map[string]int64 // guarded by mu: by "key" or "certificate"
+	refused map[string]int64 // guarded by mu: by a few fixed words
+	closed  map[string]int64 // guarded by mu: sessions, by how they ended
+	open    map[string]int   // guarded by mu: sessions, by "console" or "command"
+}
+
+func (s *stats) add(m *map[string]int64, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if *m == nil {
+		*m = map[string]int64{}
+	}
+	(*m)[key]++
+}
+
+func (s *stats) opened(kind string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[string]int{}
+	}
+	s.open[kind] += n
+}
+
+// Counters are totals since the start and current values.
+type Counters struct {
+	Pending     int              // unauthenticated connections
+	Connections int              // authenticated ones
+	Sessions    map[string]int   // open now, by "console" or "command"
+	Logins      map[string]int64 // by "key" or "certificate"
+	Refused     map[string]int64 // by reason, a fixed word
+	Closed      map[string]int64 // sessions that ended, by reason, a fixed word
+}
+
+// Counters returns a copy of the counts.
+func (s *Server) Counters() Counters {
+	c := Counters{Pending: s.preAuth.count(), Connections: len(s.authenticated()),
+		Sessions: map[string]int{"console": 0, "command": 0}}
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	c.Logins, c.Refused, c.Closed = maps.Clone(s.stats.logins), maps.Clone(s.stats.refused), maps.Clone(s.stats.closed)
+	maps.Copy(c.Sessions, s.stats.open)
+	return c
 }

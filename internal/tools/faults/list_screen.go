@@ -15,7 +15,7 @@ var screenFaults = []Fault{
 		File: "ui/paint/screen.go", In: "ui/paint",
 		Old: "for to > from && was[to-1] == is[to-1] {", New: "for to > from && was[to-1].ch == is[to-1].ch {"},
 	{Name: "scroll-region-off-by-one", Breaks: "A scroll moves the rows of its region and no other.",
-		File: "ui/paint/pen.go", In: "ui/paint",
+		File: "ui/paint/screen.go", In: "ui/paint",
 		Old: "strconv.AppendInt(p.b, int64(bottom), 10)", New: "strconv.AppendInt(p.b, int64(bottom+1), 10)"},
 	{Name: "idle-console-reads", Breaks: "A console that nobody touches reads the store once a minute.",
 		File: "internal/surface/console/feed.go", In: "internal/tools/bench",

@@ -2,7 +2,9 @@ package filter
 
 import (
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"opdeck/api"
 	"opdeck/api/redact"
@@ -299,4 +301,269 @@ func freeMasked(o api.Operation) []string {
 
 func freeIDs(o api.Operation) []string {
 	return append(append(present(string(o.OPID)), PartyIDs(o.Source)...), PartyIDs(o.Destination)...)
+}
+
+// Kind determines how a field's values are written and compared.
+type Kind int
+
+// The kinds of field.
+const (
+	Code  Kind = iota // a word; equal, ignoring case
+	Text              // any text; ":" contains, "=" equals, ignoring case
+	Ident             // an identifier; has the prefix, ignoring case
+	Money             // an exact decimal; ordered
+	Time              // a time, a date or an age; ordered
+	Count             // a whole number; ordered
+	Flag              // one of a fixed set of words
+	Free              // words without a field; contained in any text
+)
+
+func (k Kind) ordered() bool { return k == Money || k == Time || k == Count }
+
+// word is the kind's name in the table of fields.
+func (k Kind) word() string {
+	return [...]string{"word", "text", "identifier", "amount", "time", "number", "one of", "text"}[k]
+}
+
+// Field is one field of the language.
+type Field[T any] struct {
+	Name    string
+	Aliases []string
+	Kind    Kind
+	Help    string   // one line for people
+	Example string   // a term that uses it
+	Values  []string // Flag: all values; Code: values known without data
+	Exact   bool     // Code: case-sensitive
+	Age     bool     // Time: lists show how long ago it was
+
+	// Strings returns the record's values of a Code, Text, Ident or Free field.
+	Strings func(T) []string
+	// Masked is Strings after masking, for masked leaves; nil means Strings.
+	Masked func(T) []string
+	// IDs returns identifiers that a Text field's value may equal.
+	IDs func(T) []string
+	// Key returns a Money field's sort key (MoneyKey); "" without an amount.
+	Key func(T) string
+	// Time returns a Time field's time; the zero time is none.
+	Time func(T) time.Time
+	// Count returns a Count field's number.
+	Count func(T) int64
+	// Flag reports whether a Flag field's value holds.
+	Flag func(T, string) bool
+	// Needs returns the fields that a record must have so that a value of a Code, Text, Free or Flag is surely not in it.
+	// Nil: none for any. An ordered field needs itself.
+	Needs func(value string) (fields []string)
+	// Lacks reports whether the record has no value for a field that Needs returned.
+	Lacks func(r T, field string) bool
+}
+
+// Table is the language of one kind of record: a set of fields. The field of kind Free without a name is for words
+// without a field.
+type Table[T any] struct {
+	fields []Field[T]
+	byName map[string]int
+	free   int
+	words  bool // words without a field mean what lists show: see Word
+}
+
+// NewTable returns a table. It panics if two fields share a name or none is Free.
+func NewTable[T any](fields ...Field[T]) *Table[T] {
+	t := &Table[T]{fields: fields, byName: map[string]int{}, free: -1}
+	for i, f := range fields {
+		if f.Kind == Free {
+			t.free = i
+			continue
+		}
+		for _, n := range append([]string{f.Name}, f.Aliases...) {
+			if _, twice := t.byName[n]; twice || n != strings.ToLower(n) || n == "" {
+				panic("filter: field name " + n)
+			}
+			t.byName[n] = i
+		}
+	}
+	if t.free < 0 {
+		panic("filter: a table needs a field of kind Free")
+	}
+	return t
+}
+
+// Shown is t, in which words without a field mean what lists show, not only texts.
+func (t *Table[T]) Shown() *Table[T] {
+	t.words = true
+	return t
+}
+
+// Fields lists the named fields in the table's order.
+func (t *Table[T]) Fields() []Field[T] {
+	return slices.DeleteFunc(slices.Clone(t.fields), func(f Field[T]) bool { return f.Kind == Free })
+}
+
+// Names lists the fields' main names.
+func (t *Table[T]) Names() []string {
+	var n []string
+	for _, f := range t.Fields() {
+		n = append(n, f.Name)
+	}
+	return n
+}
+
+// Match reports whether the filter is true for the record; now is the reference for ages.
+func (e Expr[T]) Match(record T, now time.Time) bool {
+	return e.exact == nil || e.match(e.exact, record, now)
+}
+
+func (e Expr[T]) match(n Node, r T, now time.Time) bool {
+	switch n := n.(type) {
+	case And:
+		return !slices.ContainsFunc(n, func(p Node) bool { return !e.match(p, r, now) })
+	case Or:
+		return slices.ContainsFunc(n, func(p Node) bool { return e.match(p, r, now) })
+	case Not:
+		return !e.match(n.X, r, now)
+	case *Leaf:
+		f := &e.table.fields[n.index]
+		return slices.ContainsFunc(n.Values, func(v Value) bool { return f.match(n, v, r, now) })
+	}
+	return true
+}
+
+func (f *Field[T]) match(l *Leaf, v Value, r T, now time.Time) bool {
+	switch f.Kind {
+	case Money:
+		return l.moneyBounds(v).holds(f.Key(r))
+	case Count:
+		return l.countBounds(v).holds(f.Count(r))
+	case Time:
+		return l.TimeBounds(v, now).holds(f.Time(r).UnixMicro())
+	}
+	switch {
+	case v.Missing:
+		return f.Lacks(r, v.Text)
+	case f.Kind == Flag:
+		return f.Flag(r, v.Text)
+	}
+	if f.Kind == Ident {
+		return slices.ContainsFunc(f.Strings(r), func(id string) bool { return v.identifies(FoldID(id)) })
+	}
+	want, texts := Fold(v.Text), f.Strings
+	if l.Masked && f.Masked != nil {
+		texts = f.Masked
+	}
+	if f.IDs != nil && !l.Masks(v) && slices.ContainsFunc(f.IDs(r), func(id string) bool { return Fold(id) == want }) {
+		return true
+	}
+	return slices.ContainsFunc(texts(r), func(s string) bool {
+		if f.Exact {
+			return s == v.Text
+		}
+		switch s = Fold(s); {
+		case l.Op == begins:
+			return strings.HasPrefix(s, want) || strings.Contains(s, " "+want)
+		case l.Op == isWord:
+			return slices.Contains(strings.Fields(s), want)
+		case f.Kind == Code || l.Op == Eq:
+			return s == want
+		}
+		return strings.Contains(s, want)
+	})
+}
+
+// identifies reports whether a folded identifier has the ends of v.
+func (v Value) identifies(id string) bool {
+	if v.whole {
+		return id == FoldID(v.Text)
+	}
+	return strings.HasPrefix(id, FoldID(v.Text)) && strings.HasSuffix(id, FoldID(v.tail))
+}
+
+// Masks reports whether no identifier may match v: the leaf is masked, and v would be masked too.
+func (l *Leaf) Masks(v Value) bool { return l.Masked && redact.Changes(Fold(v.Text)) }
+
+// Named are operations, by their ids or the ids of their customers.
+type Named struct{ OPIDs, CUIDs []string }
+
+// Beside answers what records beside the operations decide.
+type Beside interface {
+	// Holds names the operations for which a value of FieldHas holds: Doubt or Waiting.
+	Holds(flag string) (Named, error)
+	// Noted names the operations with a note that contains the text.
+	Noted(text string) (Named, error)
+}
+
+// shortestNote is the number of characters of a word without a field from which it is searched in notes.
+const shortestNote = 2
+
+// AskBeside is e with the operations named by what b answers: those of has:doubt, has:waiting and note:text, and those
+// whose notes contain a word without a field. Until then the first three match nothing. It prints like e.
+func AskBeside(e OperationExpr, b Beside) (OperationExpr, error) {
+	var failed error
+	exact := rebuild(e.exact, func(l *Leaf) Node {
+		n, err := besideOf(l, b)
+		if err != nil {
+			failed = err
+		}
+		return n
+	})
+	return OperationExpr{root: e.root, exact: exact, table: e.table}, failed
+}
+
+// NotedTexts lists the texts that AskBeside searches in notes.
+func NotedTexts(e OperationExpr) (out []string) {
+	rebuild(e.exact, func(l *Leaf) Node {
+		out = append(out, notedTexts(l)...)
+		return l
+	})
+	return out
+}
+
+func notedTexts(l *Leaf) (out []string) {
+	for _, v := range l.Values {
+		if l.Field == FieldNote || l.Kind == Free && !v.Missing && utf8.RuneCountInString(v.Text) >= shortestNote {
+			out = append(out, v.Text)
+		}
+	}
+	return out
+}
+
+func besideOf(l *Leaf, b Beside) (Node, error) {
+	var all Named
+	add := func(n Named, err error) error {
+		all.OPIDs, all.CUIDs = append(all.OPIDs, n.OPIDs...), append(all.CUIDs, n.CUIDs...)
+		return err
+	}
+	for _, text := range notedTexts(l) {
+		if err := add(b.Noted(text)); err != nil {
+			return l, err
+		}
+	}
+	for _, v := range l.Values {
+		if l.Field == FieldHas && (v.Text == Doubt || v.Text == Waiting) {
+			if err := add(b.Holds(v.Text)); err != nil {
+				return l, err
+			}
+		}
+	}
+	out := Or{l}
+	if len(all.OPIDs) > 0 {
+		out = append(out, oneOf("id", all.OPIDs))
+	}
+	if len(all.CUIDs) > 0 {
+		out = append(out, oneOf("cuid", all.CUIDs))
+	}
+	if len(out) == 1 {
+		return l, nil
+	}
+	return out, nil
+}
+
+// oneOf matches the operations with one of the values in a field.
+func oneOf(name string, values []string) *Leaf {
+	at := operations.byName[name]
+	f := operations.fields[at]
+	l := &Leaf{Field: f.Name, Kind: f.Kind, Op: Has, index: at, settled: true}
+	slices.Sort(values)
+	for _, id := range slices.Compact(values) {
+		l.Values = append(l.Values, Value{Text: id, whole: f.Kind == Ident})
+	}
+	return l
 }

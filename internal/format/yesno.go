@@ -1,9 +1,0 @@
-package format
-
-// YesNo is a flag as a word.
-func YesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
