@@ -295,3 +295,14 @@ func TestPaths(t *testing.T) {
 		t.Error("duration")
 	}
 }
+
+// TestRetiredKeys: a key that left is a mistake with its line and its substitute.
+func TestRetiredKeys(t *testing.T) {
+	for name, instead := range retired {
+		section, key, _ := strings.Cut(name, ".")
+		_, err := Parse("f", []byte("["+section+"]\n"+key+" = \"x\"\n"))
+		if want := "f:2: " + name + ": retired; instead, " + instead; err == nil || err.Error() != want {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}

@@ -234,7 +234,7 @@ func unknownKeys(path string, b []byte, extra []toml.Key) Mistakes {
 	for _, k := range extra {
 		covered := slices.ContainsFunc(out, func(m Mistake) bool { return strings.HasPrefix(k.String(), m.Key+".") })
 		if !covered {
-			out = append(out, Mistake{File: path, Line: lineOf(b, k), Key: k.String(), What: "unknown key" + similar(k)})
+			out = append(out, Mistake{File: path, Line: lineOf(b, k), Key: k.String(), What: unknown(k)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Mistake) int { return a.Line - b.Line })
