@@ -18,7 +18,7 @@ func TestALivePageSaysWhatItsFilterCannotJudge(t *testing.T) {
 	w := newWorld(t, sandbox.Options{}, "")
 	w.faults("without=list:isVisible,without=list:isParent,without=list:documents")
 	for filter, name := range map[string]string{"has:visible": "visible", "has:hidden": "visible", "has:parent": "parent",
-		"documents>0": "documents", "has:locked": "documents"} {
+		"documents>0": "documents", "has:locked": "lock"} {
 		cmd := exec.Command(binary, "operation", "list", "--live", "--limit", "5", "--filter", filter, "-o", "json", "-c", "all")
 		cmd.Dir = w.home
 		cmd.Env = append([]string{"HOME=" + w.home, "PW=sandbox"}, w.env...)

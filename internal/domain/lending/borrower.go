@@ -233,7 +233,7 @@ func statusOf(e *api.Error) int {
 func refusedStatus(rule api.Rule) int {
 	switch rule {
 	case api.RuleLocked, api.RuleLockUnknown, api.RuleEndState, api.RuleNotAttached, api.RuleChanged, api.RuleShared,
-		api.RuleApproval, api.RuleDenied, api.RuleApplication:
+		api.RuleApproval, api.RuleDenied, api.RuleApplication, api.RuleDoubt:
 		return http.StatusConflict
 	case api.RuleFile:
 		return http.StatusRequestEntityTooLarge

@@ -23,8 +23,8 @@ var lookedOperations = []scene{
 		word: "nothing was read yet", steps: []step{{"", "nothing was read yet"}, {"?", "╭─ Help"},
 			{esc, "nothing was read yet"}}},
 	{name: "begun", title: "The first page of the first read", first: true, where: "Operations", word: "100 " +
-		"operations read so far",
-		steps: []step{{"", "nothing was read yet"}, {"r", "100 operations read so far"}}},
+		"read so far",
+		steps: []step{{"", "nothing was read yet"}, {"r", "read so far: 100 operations"}}},
 	{name: "by-type", title: "Totals by type", where: "Operations", word: "WITHDRAW",
 		steps: toTotals("T by type", "T by customer")},
 	{name: "by-counterparty", title: "Totals by counterparty", where: "Operations", word: "by counterparty",
