@@ -265,8 +265,21 @@ func Find(name string) *Act {
 	return nil
 }
 
+// Restored is the record of a restore in the audit trail, which opdeck restore makes.
+var Restored = &Act{Name: string(api.ActAuditRestored), Effect: Local, Ask: Typed, Need: api.MayAuditOut,
+	Words: Question{Title: "Restored backup", Verb: "Record", Ask: "Record that a backup was restored on purpose?",
+		Risk: "The records that are missing stay missing. From then on, each check of the audit trail names this restore.",
+		Done: "Recorded.", Declined: "Not recorded.",
+		Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. A " +
+			"check of the trail accepts the missing records and names the restore."}}
+
 // Of returns the act of one of the gate's kinds; nil for none.
-func Of(kind api.ActKind) *Act { return Find(string(kind)) }
+func Of(kind api.ActKind) *Act {
+	if kind == api.ActAuditRestored {
+		return Restored
+	}
+	return Find(string(kind))
+}
 
 // Consequence says what happens if an act of this kind is done, for the approver.
 func Consequence(kind api.ActKind) string {

@@ -174,23 +174,8 @@ var (
 		Short:   "Sign the current end of the trail and print the checkpoint",
 		Without: map[Surface]string{Screen: "a checkpoint belongs on another host; use the command"}})
 	AuditExport = declare(&reads, Act{Name: "audit.export", Least: AConfig, Effect: TakeOut, Need: api.MayAuditOut,
-		Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Export the trail, or the evidence about one object",
+		Args: []Arg{{Name: "FILE", File: true, Optional: true}}, Short: "Export the trail",
 		Place: "audit", Key: Key{Press: "e", Hint: "export", Help: "export the trail", Extra: true}})
-	AuditProve = declare(&reads, Act{Name: "audit.prove", Effect: TakeOut, Need: api.MayAuditOut, Event: "audit.extract",
-		Args:    []Arg{{Name: "SEQ"}, {Name: "FILE", File: true, Optional: true}},
-		Short:   "Prove that a record is in the trail without showing the others",
-		Without: map[Surface]string{Screen: "a proof is a file; use the command"}})
-	AuditKey = declare(&reads, Act{Name: "audit.key", Need: api.MayRead,
-		Short:   "The public key that verifies the checkpoints, and where the checkpoints are",
-		Without: map[Surface]string{Screen: "the command prints it"}})
-	AuditRestored = declare(&reads, Act{Name: "audit.restored", Effect: Local, Ask: Typed, Need: api.MayAuditOut,
-		Short: "Record that a backup was restored on purpose: the trail is older than its checkpoints",
-		Words: Question{Title: "Restored backup", Verb: "Record", Ask: "Record that a backup was restored on purpose?",
-			Risk: "The records that are missing stay missing. From then on, each check of the audit trail names this restore.",
-			Done: "Recorded.", Declined: "Not recorded.",
-			Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. A " +
-				"check of the trail accepts the missing records and names the restore."},
-		Without: onlyCommand(ofHost)})
 	AuditUnsettled = declare(&reads, Act{Name: "audit.unsettled", Need: api.MayAudit, Event: "-",
 		Short: "Writes with an unknown outcome", Place: "audit"})
 	AuditSettle = declare(&reads, Act{Name: "audit.settle", Effect: Local, Need: api.MayAudit, Args: args("REF"),
@@ -229,8 +214,8 @@ var (
 		Short:   "Save stores, keys, checkpoints and jobs to a sealed and verified file, while everything runs",
 		Without: onlyCommand(ofHost)})
 	Restore = declare(&reads, Act{Name: "restore", Least: AConfig, Effect: Local, Ask: Typed, Need: api.MayAuditOut,
-		Event: "audit.restored", Args: []Arg{{Name: "FILE", File: true}},
-		Short: "Replace the store with a snapshot of opdeck backup; --check only verifies it",
+		Event: "audit.restored", Args: []Arg{{Name: "FILE", File: true, Optional: true}},
+		Short: "Replace the store with a snapshot of opdeck backup, or record a restore; --check only verifies it",
 		Words: Question{Title: "Restore", Verb: "Restore", Ask: "Replace the store with this snapshot?",
 			Risk: "What was recorded since then is missing afterwards. The replaced files are kept.", Done: "Restored.",
 			Declined: "Not restored."},

@@ -45,7 +45,7 @@ func TestAuditKeyIsNotReplaced(t *testing.T) {
 		_, err := open(false)
 		e := api.AsError(err)
 		if err == nil || e.Kind != api.BadConfig || !strings.Contains(e.Public, what) ||
-			!strings.Contains(e.Hint, "audit key --new") {
+			!strings.Contains(e.Hint, "audit checkpoint --new-key") {
 			t.Errorf("%v", err)
 		}
 		if _, err := os.Lstat(file); err == nil {
@@ -113,7 +113,7 @@ func TestNewHostReads(t *testing.T) {
 	refused := func(what string, err error) {
 		t.Helper()
 		if e := api.AsError(err); err == nil || e.Rule != api.RuleAudit || !e.Unsent ||
-			!strings.Contains(e.Public, "has no audit key") || !strings.Contains(e.Hint, "audit key --new") {
+			!strings.Contains(e.Public, "has no audit key") || !strings.Contains(e.Hint, "audit checkpoint --new-key") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

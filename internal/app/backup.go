@@ -85,7 +85,7 @@ func backable(cfg config.Config) error {
 	}
 	return &api.Error{Kind: api.Refused, Public: "This store is in PostgreSQL, which has its own backups.",
 		Hint: "Save the database with pg_dump, and with it [store] key_file, [audit] key_file, [audit] checkpoints and " +
-			"[audit] archive. After pg_restore: opdeck audit restored. See docs/admin.md."}
+			"[audit] archive. After pg_restore: opdeck restore --reason WHY. See docs/admin.md."}
 }
 
 // backupError words an error of a snapshot; one that is worded already stays.

@@ -45,7 +45,7 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	a.Store = st
 	a.closers = append(a.closers, st.Close)
 	if from, err := placed(a); err != nil || from != nil {
-		at.Notice("A snapshot was restored, and the audit trail does not record it yet: opdeck audit restored --reason …")
+		at.Notice("A snapshot was restored, and the audit trail does not record it yet: opdeck restore --reason …")
 	}
 	return nil
 }

@@ -122,12 +122,13 @@ func noAuditKey(file, begun string, signed bool) error {
 	if signed {
 		return &api.Error{Kind: api.BadConfig, Err: errNoAuditKey,
 			Public: "The audit key " + file + " is missing, but " + begun + ". opdeck does not create a new one by itself.",
-			Hint: "Restore the file from the backup (mode 0600). If the key is lost for good: opdeck audit key --new makes " +
-				"one, and the trail records it."}
+			Hint: "Restore the file from the backup (mode 0600). If the key is lost for good: opdeck audit checkpoint " +
+				"--new-key makes one, and the trail records it."}
 	}
 	return &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Unsent: true, Err: errNewHost,
 		Public: "This host has no audit key (" + file + "), but " + begun + ", so opdeck sends no writes from here.",
-		Hint:   "opdeck audit key --new makes the key of a new host. If this host had one, restore the file (mode 0600)."}
+		Hint: "opdeck audit checkpoint --new-key makes the key of a new host. If this host had one, restore the file (mode " +
+			"0600)."}
 }
 
 // hasCheckpoints reports whether this host has signed any trail: checkpoints is a file or a folder.

@@ -336,10 +336,10 @@ func TestKilledBackupAndRestore(t *testing.T) {
 			}
 			got = w.run("audit", "verify", "-o", "json")
 		}
-		if older := strings.Contains(got.out, "audit restored"); got.code != 0 && !older {
+		if older := strings.Contains(got.out, "opdeck restore --reason"); got.code != 0 && !older {
 			t.Fatalf("after %s: exit %d: %s%s", delay, got.code, got.out, got.err)
 		} else if older {
-			if got := w.run("audit", "restored", "--reason", "killed", "--yes"); got.code != 0 {
+			if got := w.run("restore", "--reason", "killed", "--yes"); got.code != 0 {
 				t.Fatalf("after %s: %s", delay, got.err)
 			}
 		}

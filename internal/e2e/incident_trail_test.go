@@ -20,7 +20,7 @@ func trailIncidents() map[string]incident {
 			}
 			s.serves()
 		}, mend: func(s *scene) {
-			s.does("audit", "key", "--new")
+			s.does("audit", "checkpoint", "--new-key")
 			s.serves()
 		}}.unlike(healthz, "the server does not start"),
 		"53 audit bent": incident{live: true, begin: func(s *scene) {

@@ -324,7 +324,7 @@ type Finding struct {
 // Verified is the result of a verification of the trail: the verdict, what was checked, and what is wrong.
 func Verified(o Options, r audit.Report) (verdict Sentence, checked Section, found []Finding) {
 	verdict = Sentence{Look{SignGood, Good}, safe(r.Summary(), 600)}
-	unproven := r.Covered == 0 && r.Records > 0 && !r.Evidence // no checkpoint proves any record
+	unproven := r.Covered == 0 && r.Records > 0 // no checkpoint proves any record
 	switch {
 	case len(r.Problems) == 0 && len(r.Unknown) > 0:
 		verdict.Look = Look{SignWarn, Warn}

@@ -72,63 +72,21 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 		}}
 }
 
-// askExport asks what to export: the evidence of the operation under the
-// cursor, or the whole trail. Over SSH it gives the command in the place of the form.
+// askExport asks for the file of an export of the whole trail. Over SSH it gives the command in the place of the form.
 func (s *Screen) askExport() ui.Action {
 	if busy, ok := s.OneThing(); ok {
 		return busy
 	}
-	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
-	whole := s.take("Export the audit trail", nil, "audit-"+day+".jsonl",
-		"All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export itself is "+
-			"recorded.",
-		func(l Log, c sink) (int64, error) { return l.Export(c.ctx, c, 1, 0) })
-	r, ok := s.rows.Find(s.ItemID())
-	if !ok || r.Damaged || r.Object != "operation" || r.ID == "" {
-		return whole
-	}
-	id := string(audit.Unquote(r.ID))
-	named := id
-	if untrusted.Text(id).Flags().Suspicious() {
-		named = "OPID"
-	}
-	one := s.take("Evidence of operation "+draw.ID(id, 30), []string{"--operation", named},
-		"evidence-"+fileName(id)+".json",
-		"The records of this one operation with the hashes around them and the checkpoints that cover them. The export "+
-			"itself is recorded.",
-		func(l Log, c sink) (int64, error) { return -1, l.Extract(c.ctx, c, "operation", id) })
-	return ui.Choose{Title: "Export", Items: []ui.Choice{{Text: "Evidence pack of operation " + draw.ID(id, 30)},
-		{Text: "The whole trail"}},
-		Pick: func(i int) (ui.Action, tea.Cmd) {
-			if i == 0 {
-				return one, nil
-			}
-			return whole, nil
-		}}
-}
-
-// fileName returns the characters of an id that are allowed in a file name.
-func fileName(id string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {
-			return r
-		}
-		return '_'
-	}, id[:min(len(id), 40)])
-}
-
-// take asks for the file of an export, or gives the command with these flags that does it.
-func (s *Screen) take(title string, flags []string, name, intro string,
-	write func(Log, sink) (int64, error)) ui.Action {
+	const title = "Export the audit trail"
+	const intro = "All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export " +
+		"itself is recorded."
 	if s.env.About.Remote != "" {
-		more := []string{intro}
-		if flags == nil {
-			more = append(more, "--operation OPID or --customer CUID exports the evidence pack of that one only.")
-		}
-		return s.env.OverSSH(title, s.env.RemoteCommand(append([]string{"audit", "export"}, flags...)...)+" > FILE", more...)
+		return s.env.OverSSH(title, s.env.RemoteCommand("audit", "export")+" > FILE", intro)
 	}
+	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
 	return ui.Ask{Title: title, Verb: "export", Intro: []string{intro},
-		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: name, Max: 1000, Check: checkPath}},
+		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: "audit-" + day + ".jsonl", Max: 1000,
+			Check: checkPath}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
 			log, path := s.log, v.Text(0)
 			s.Doing = "exporting"
@@ -136,25 +94,15 @@ func (s *Screen) take(title string, flags []string, name, intro string,
 				n := int64(0)
 				full, err := filepath.Abs(path)
 				if err == nil {
-					err = wholefile.Write(full, func(w io.Writer) (err error) { n, err = write(log, sink{w, ctx}); return err })
+					err = wholefile.Write(full, func(w io.Writer) (err error) { n, err = log.Export(ctx, w, 1, 0); return err })
 				}
-				done := "The evidence pack"
-				if n >= 0 {
-					done = format.Plural(int(n), "record", "records")
-				}
-				done += " written to " + untrusted.Text(full).Line(300) + "."
+				done := format.Plural(int(n), "record", "records") + " written to " + untrusted.Text(full).Line(300) + "."
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""
 					return ui.Ended("The export", done, fileError(err)), nil
 				}, ui.EndedElsewhere("Not exported", done, fileError(err))
 			})}, nil
 		}}
-}
-
-// sink is where an export goes, and for how long it may take.
-type sink struct {
-	io.Writer
-	ctx context.Context
 }
 
 func checkPath(v string) error {

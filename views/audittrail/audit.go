@@ -28,7 +28,6 @@ type Log interface {
 	Settle(ctx context.Context, who api.Actor, ref, note string) error
 	Verify(ctx context.Context) (audit.Report, error)
 	Export(ctx context.Context, w io.Writer, from, to int64) (int64, error)
-	Extract(ctx context.Context, w io.Writer, object, id string) error
 	Health() audit.Health
 }
 
@@ -239,7 +238,7 @@ func (s *Screen) trouble(w int) []string {
 	switch bad := h.Tampered(); {
 	case bad != nil && bad.Older:
 		warn(theme.Bad, th.Signs.Bad, fmt.Sprintf("The trail is older than its checkpoint for %d records. If a backup was "+
-			"restored on purpose: opdeck audit restored.", bad.N))
+			"restored on purpose: opdeck restore --reason WHY.", bad.N))
 	case bad != nil:
 		warn(theme.Bad, th.Signs.Bad, "The trail was tampered with: "+bad.Reason+". Check it, and keep a copy of the store.")
 	case h.Checkpoint != nil:

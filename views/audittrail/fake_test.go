@@ -29,7 +29,6 @@ type fakeLog struct {
 	settle    func(who api.Actor, ref, note string) error
 	verify    func() (audit.Report, error)
 	export    func(io.Writer) (int64, error)
-	extract   func(w io.Writer, object, id string) error
 	health    audit.Health
 }
 
@@ -50,10 +49,6 @@ func (f *fakeLog) Export(_ context.Context, w io.Writer, from, to int64) (int64,
 		return 0, errors.New("not the whole trail")
 	}
 	return f.export(w)
-}
-func (f *fakeLog) Extract(_ context.Context, w io.Writer, object, id string) error {
-	f.calls++
-	return f.extract(w, object, id)
 }
 func (f *fakeLog) Health() audit.Health { f.calls++; return f.health }
 

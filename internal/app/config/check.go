@@ -192,7 +192,7 @@ func (c *Config) checkAudit(k *checker) {
 	}
 	for _, s := range c.Audit.Keys {
 		if _, _, err := audit.ReadVerifierKey(s); err != nil {
-			k.add("contains an entry that is not a key as opdeck audit key prints it", "audit", "keys")
+			k.add("contains an entry that is not a key as opdeck audit checkpoint prints it", "audit", "keys")
 		}
 	}
 }

@@ -232,7 +232,7 @@ type Audit struct {
 	Checkpoints string `toml:"checkpoints"`
 	KeyFile     string `toml:"key_file"`
 	Archive     string `toml:"archive"`
-	// Keys are the keys of other hosts that sign for the same store, as printed by opdeck audit key.
+	// Keys are the keys of other hosts that sign for the same store, as printed by opdeck audit checkpoint.
 	Keys []string `toml:"keys"`
 }
 

@@ -96,8 +96,8 @@ func (a *archive) segments(t *testing.T) []audit.Segment {
 	return list
 }
 
-// TestArchive: old records go to signed segments, and archive and rest are one chain: for the verification, an
-// export, a proof and an evidence pack.
+// TestArchive: old records go to signed segments, and archive and rest are one chain: for the verification and an
+// export.
 func TestArchive(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		a := newArchive(t, st)
@@ -140,22 +140,6 @@ func TestArchive(t *testing.T) {
 		whole, err := audit.Verify(io.MultiReader(append(files, &out)...), readers(contents(t, a.points)), publics(a.key)...)
 		if err != nil || !whole.Intact() || whole.First != 1 || whole.Last != 122 {
 			t.Errorf("the segments and the rest: %s, %v", whole.Summary(), err)
-		}
-		for _, seq := range []int64{1, r.Archived, r.Last} {
-			if p, err := a.Prover.Prove(as(admin), seq); err != nil || len(p.Hashes) == 0 {
-				t.Errorf("record %d: %v", seq, err)
-			}
-		}
-		if _, err := a.Prover.ProveConsistency(as(admin), list[0].Last, 0); err != nil {
-			t.Error(err)
-		}
-		out.Reset()
-		if err := a.Prover.Extract(as(admin), &out, "operation", "op-1"); err != nil {
-			t.Fatal(err)
-		}
-		pack, err := audit.VerifyEvidence(&out, nil, publics(a.key)...)
-		if err != nil || !pack.Intact() || pack.Records != 21 || pack.Proven != 21 {
-			t.Errorf("%+v, %v", pack, err)
 		}
 		page, err := a.Reader.Find(as(admin), audit.Query{Limit: 1000})
 		if err != nil || page.Archived.Last != r.Archived || page.Archived.Folder != a.folder {

@@ -96,13 +96,6 @@ func BenchmarkLongTrail(b *testing.B) {
 	if err := l.Signer.Checkpoint(as(ana)); err != nil {
 		b.Fatal(err)
 	}
-	b.Run("prove", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			if _, err := l.Prover.Prove(as(admin), int64(1+i*7919%n)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
 			ref, err := l.Intent(as(ana), ana, act)

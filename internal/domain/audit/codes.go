@@ -12,7 +12,6 @@ const (
 	EventStop      = "audit.stop"      // it stopped in order
 	EventRead      = "audit.read"      // a person read the trail
 	EventExport    = "audit.export"    // a person exported it
-	EventEvidence  = "audit.extract"   // a person exported the records of one object
 	EventClock     = "clock.step"      // the clock went back
 	EventTamper    = "audit.tampered"  // the trail contradicts a checkpoint
 	EventUncovered = "audit.uncovered" // a checkpoint was missing from the checkpoint file
@@ -46,13 +45,13 @@ const (
 var numbers = map[string]string{
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
-	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventEvidence: "805", EventClock: "806",
+	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventClock: "806",
 	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810", EventBackup: "811",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
 	EventNotifyTested: "621", EventNotifySilenced: "622", string(api.ActAddNote): "631",
 	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
-	"capsule": "706", // retired; older trails have it
+	"audit.extract": "805", "capsule": "706", // retired; older trails have them
 }
 
 // Code is the stable number of an event; "" for none.

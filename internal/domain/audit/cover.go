@@ -12,7 +12,6 @@ type cover struct {
 	claimed    map[string]map[int64]int64 // by key: the checkpoints that records mention, and the first such record
 	outcomes   []int64                    // seq of outcomes, which are signed as soon as they are stored
 	storedOnly map[string]int64           // keys of other hosts: up to where they signed, by the store
-	partial    bool                       // the input is incomplete by design, so nothing counts as missing
 }
 
 func newCover() cover {
@@ -51,9 +50,6 @@ func (v *verifier) noteSigner(r Record) {
 
 // reportUncovered reports checkpoints that are missing.
 func (v *verifier) reportUncovered() {
-	if v.partial {
-		return
-	}
 	v.line = 0 // it concerns all of them
 	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
 		// a key that no record says to have signed with is that of another host that has just begun

@@ -85,9 +85,6 @@ type Report struct {
 	Against     []Comparison `json:"against,omitempty"`  // one for each kept note
 	// Unknown are keys of other hosts whose checkpoints could not be checked here: their records are not proven.
 	Unknown []string `json:"unknown_keys,omitempty"`
-
-	Proven   int64 `json:"proven,omitempty"` // records of an evidence pack that are proven
-	Evidence bool  `json:"evidence,omitempty"`
 }
 
 // Intact reports whether the trail has no problem, continues all kept notes, and all its checkpoints were checked.
@@ -149,12 +146,7 @@ func (r Report) verdict() string {
 		return "NOT intact: " + r.Problems[0].Text
 	case len(r.Unknown) > 0:
 		return fmt.Sprintf("NOT proven: %d records are consistent, but the checkpoints of key %s cannot be checked here: "+
-			"put its line of opdeck audit key into [audit] keys", r.Records, strings.Join(r.Unknown, ", "))
-	case r.Evidence && r.Records > 0 && r.Proven == r.Records:
-		return fmt.Sprintf("%d records are proven to be in the trail, by a checkpoint for %d records", r.Records, r.Covered)
-	case r.Evidence:
-		return fmt.Sprintf("%d records match their hashes; %d are proven to be in the trail", r.Records,
-			r.Proven)
+			"put its line of opdeck audit checkpoint into [audit] keys", r.Records, strings.Join(r.Unknown, ", "))
 	case r.Covered == 0:
 		return fmt.Sprintf("Not proven complete: no checkpoints. %d records are consistent; set [audit] checkpoints, until "+
 			"then a cut end or a rewritten trail cannot be noticed", r.Records)

@@ -159,7 +159,7 @@ func (v *verifier) resolve(stored bool) {
 	}
 	if older {
 		v.insert(0, Problem{Seq: v.r.Last + 1, Kind: Cut, Text: fmt.Sprintf("the trail is older than the checkpoint for %d "+
-			"records of %s: its end was cut, or a backup was restored; if that was on purpose: opdeck audit restored",
+			"records of %s: its end was cut, or a backup was restored; if that was on purpose: opdeck restore --reason WHY",
 			v.restore.From, v.restore.Signed.UTC().Format(time.RFC3339))})
 	}
 }

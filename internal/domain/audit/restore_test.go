@@ -34,7 +34,7 @@ func (p *placeOf) restore() {
 	}
 }
 
-// accept records the restore, as opdeck audit restored does.
+// accept records the restore, as opdeck restore does.
 func (p *placeOf) accept(notes ...audit.KeptNote) (audit.Restore, error) {
 	p.t.Helper()
 	l := newLog(p.t, p.opt)
@@ -102,7 +102,7 @@ func TestRestoredBackup(t *testing.T) {
 				}
 				r := p.verify()
 				if r.Intact() || !strings.Contains(r.Summary(), "older than the checkpoint for 12 records") ||
-					!strings.Contains(r.Summary(), "opdeck audit restored") {
+					!strings.Contains(r.Summary(), "opdeck restore --reason") {
 					t.Fatalf("%s\n%+v", r.Summary(), r.Problems)
 				}
 				got, err := p.accept()

@@ -20,7 +20,7 @@ type TamperedError struct {
 func (e *TamperedError) Error() string {
 	if e.Older {
 		return fmt.Sprintf("the audit trail is older than its checkpoint for %d records: %s. If a backup was restored on "+
-			"purpose: opdeck audit restored", e.N, e.Reason)
+			"purpose: opdeck restore --reason WHY", e.N, e.Reason)
 	}
 	return fmt.Sprintf("the audit trail was tampered with: %s (checkpoint %d); run opdeck audit verify and keep a "+
 		"copy of the store", e.Reason, e.N)

@@ -159,36 +159,6 @@ func (t *tree) rootAt(ctx context.Context, n int64) (tlog.Hash, error) {
 	return tlog.TreeHash(n, t.storedHashes(ctx))
 }
 
-// proof calls make with the stored hashes, which are recomputed if some are missing.
-func (t *tree) proof(ctx context.Context, make func(tlog.HashReader) ([]tlog.Hash, error)) ([]tlog.Hash, error) {
-	p, err := make(t.storedHashes(ctx))
-	if !errors.Is(err, errBehind) {
-		return p, err
-	}
-	if err := t.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	return make(t.storedHashes(ctx))
-}
-
-// inclusion proves that record seq is in the tree of n records.
-func (t *tree) inclusion(ctx context.Context, n, seq int64) ([]tlog.Hash, error) {
-	p, err := t.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveRecord(n, seq-1, r) })
-	if err != nil {
-		return nil, fmt.Errorf("audit: proof of record %d: %w", seq, err)
-	}
-	return p, nil
-}
-
-// continuation proves that the tree of n records continues that of m.
-func (t *tree) continuation(ctx context.Context, m, n int64) ([]tlog.Hash, error) {
-	p, err := t.proof(ctx, func(r tlog.HashReader) ([]tlog.Hash, error) { return tlog.ProveTree(n, m, r) })
-	if err != nil {
-		return nil, fmt.Errorf("audit: proof from %d to %d records: %w", m, n, err)
-	}
-	return p, nil
-}
-
 // edge returns the head with the edge of its tree, which is completed if hashes are missing.
 func (t *tree) edge(ctx context.Context) (Head, error) {
 	head, err := t.storedEdge(ctx)

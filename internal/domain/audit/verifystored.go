@@ -11,6 +11,42 @@ import (
 	"opdeck/api"
 )
 
+// Prover verifies the trail and signs its end for others.
+type Prover struct {
+	*core
+	log    *Log
+	signer *Signer
+}
+
+// VerifierKey is the public key of this host, which has signed a checkpoint of that chain.
+func (pr *Prover) VerifierKey(chain string) string { return pr.opt.Key.VerifierKey(chain) }
+
+// NewestNote signs the end of the trail like Checkpoint and returns the newest checkpoint. The person in ctx needs
+// api.MayAudit. The note holds the number of records and hashes, but no record.
+func (pr *Prover) NewestNote(ctx context.Context) (Signed, error) {
+	if err := pr.log.mustMay(ctx, "sign the audit trail", api.MayAudit); err != nil {
+		return Signed{}, err
+	}
+	if !pr.signs() {
+		return Signed{}, pr.unsigned()
+	}
+	s, err := pr.signer.checkpointNow(ctx)
+	if err == nil && s.N == 0 {
+		err = &api.Error{Op: "sign the audit trail", Kind: api.NotFound,
+			Public: "The trail is empty: there is nothing to sign."}
+	}
+	return s, err
+}
+
+// unsigned is why this host signs no checkpoints.
+func (c *core) unsigned() error {
+	if err := c.Unrecorded(); err != nil {
+		return err
+	}
+	return &api.Error{Op: "sign the audit trail", Kind: api.BadConfig,
+		Public: "There are no checkpoints: the store in memory has none."}
+}
+
 // Verify verifies the stored trail: the records, all derived columns and tables, this Log's checkpoints and those of
 // the keys in Options.Trusted. The person in ctx needs api.MayAudit.
 func (pr *Prover) Verify(ctx context.Context) (Report, error) { return pr.VerifyAgainst(ctx, nil) }

@@ -21,7 +21,7 @@ func trailCauses() []cause {
 			})},
 		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, explains: []Part{PartWrites},
 			next: Next{Do: "Create the key of this host, or restore its old key from a backup.",
-				Command: "opdeck audit key --new"},
+				Command: "opdeck audit checkpoint --new-key"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
 				if !a.NoKey {
 					return "", "", time.Time{}

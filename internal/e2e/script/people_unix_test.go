@@ -141,8 +141,8 @@ func TestLocalPeople(t *testing.T) {
 	p := newPeople(t, "operator")
 	const nobody = 54321
 	op, doc := p.unlocked(daemon)
-	for _, uid := range []uint32{daemon, bin, nobody} { // their state folders join the store; root only reads
-		p.want(uid, "alice", "audit key --new", 0, "PUBLIC KEY")
+	for _, uid := range []uint32{daemon, bin, nobody} { // before the first record; root only reads
+		p.want(uid, "alice", "session status", 0, "")
 	}
 	remove := "document remove " + op + " " + doc + " --yes"
 	for _, requester := range []uint32{daemon, nobody} {
@@ -161,5 +161,5 @@ func TestLocalPeople(t *testing.T) {
 		remove = "document restore " + op + " " + doc + " --yes"
 	}
 	p.want(0, "root", "audit list", 0, "(local uid 54321, which has no entry in /etc/passwd)")
-	p.want(0, "root", "session status", 0, "audit key --new")
+	p.want(0, "root", "session status", 0, "audit checkpoint --new-key")
 }

@@ -43,7 +43,7 @@ func TestRestoredDump(t *testing.T) {
 	note := func(name string) string {
 		t.Helper()
 		path := filepath.Join(p.dir, name)
-		if err := os.WriteFile(path, []byte(p.want(daemon, "ana", "audit checkpoint", 0, "opdeck")), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(p.checkpoint(daemon).Note), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -56,7 +56,7 @@ func TestRestoredDump(t *testing.T) {
 		p.want(daemon, "ana", command, 0, "")
 	}
 	op, doc := p.unlocked(daemon)
-	p.want(bin, "ben", "audit key --new", 0, "PUBLIC KEY")
+	p.want(bin, "ben", "session status", 0, "") // makes its key, before the first record
 	approved("document remove " + op + " " + doc + " --yes")
 	p.trust(daemon, bin)
 	for _, uid := range []uint32{daemon, bin} {
@@ -70,16 +70,16 @@ func TestRestoredDump(t *testing.T) {
 	p.want(daemon, "ana", "audit verify --against "+older+" "+newer, 0, "all covered by checkpoints")
 	pg(restore, "--clean", "--if-exists", "--exit-on-error", "--dbname="+p.store, file)
 
-	p.want(daemon, "ana", "audit verify", 1, "if that was on purpose: opdeck audit restored")
-	p.want(bin, "ben", "audit verify", 1, "if that was on purpose: opdeck audit restored")
+	p.want(daemon, "ana", "audit verify", 1, "if that was on purpose: opdeck restore --reason WHY")
+	p.want(bin, "ben", "audit verify", 1, "if that was on purpose: opdeck restore --reason WHY")
 	p.want(daemon, "ana", "audit verify --against "+older, 1, "✓ "+older)
 	p.want(daemon, "ana", "audit verify --against "+newer, 2, "OLDER than "+newer)
-	p.want(daemon, "ana", "audit restored --yes", 2, "--reason is required")
+	p.want(daemon, "ana", "restore --yes", 2, "write --reason WHY")
 	restored := func(exit int, says string) string {
 		t.Helper()
-		said, code := p.exec(daemon, "ana", "audit", "restored", "--reason", "disk failed", "--yes")
+		said, code := p.exec(daemon, "ana", "restore", "--reason", "disk failed", "--yes")
 		if code != exit || !strings.Contains(said, says) {
-			t.Errorf("audit restored: exit %d, want %d and %q: %s", code, exit, says, said)
+			t.Errorf("restore: exit %d, want %d and %q: %s", code, exit, says, said)
 		}
 		return said
 	}
@@ -111,16 +111,23 @@ func TestRestoredDump(t *testing.T) {
 	p.want(daemon, "ana", "audit verify --against "+note("last.note"), 0, "✓")
 }
 
+// checkpoint is what opdeck audit checkpoint prints for a user.
+func (p *people) checkpoint(uid uint32) (out struct {
+	Note        string `json:"note"`
+	VerifierKey string `json:"verifier_key"`
+}) {
+	p.t.Helper()
+	if err := json.Unmarshal([]byte(p.want(uid, "ana", "audit checkpoint -o json", 0, "verifier_key")), &out); err != nil {
+		p.t.Fatal(err)
+	}
+	return out
+}
+
 // trust puts the audit key of each user into the config of the others.
 func (p *people) trust(users ...uint32) {
 	p.t.Helper()
 	for _, of := range users {
-		var key struct {
-			VerifierKey string `json:"verifier_key"`
-		}
-		if err := json.Unmarshal([]byte(p.want(of, "ana", "audit key -o json", 0, "PUBLIC KEY")), &key); err != nil {
-			p.t.Fatal(err)
-		}
+		key := p.checkpoint(of)
 		for _, uid := range users {
 			if uid == of {
 				continue

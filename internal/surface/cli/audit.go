@@ -20,9 +20,8 @@ import (
 
 var auditCommands = commands{
 	act.AuditList: auditListCommand, act.AuditVerify: auditVerifyCommand, act.AuditExport: auditExportCommand,
-	act.AuditCheckpoint: auditCheckpointCommand, act.AuditRestored: auditRestoredCommand,
-	act.AuditProve: auditProveCommand, act.AuditKey: auditKeyCommand,
-	act.AuditUnsettled: auditUnsettledCommand, act.AuditSettle: auditSettleCommand,
+	act.AuditCheckpoint: auditCheckpointCommand,
+	act.AuditUnsettled:  auditUnsettledCommand, act.AuditSettle: auditSettleCommand,
 }
 
 func auditListCommand(r *root) *cobra.Command {
@@ -135,25 +134,14 @@ func recordOf(e audit.Entry) recordJSON {
 
 func auditExportCommand(r *root) *cobra.Command {
 	var from, to int64
-	var operation, customer string
-	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes, or with --operation or --customer " +
-		"the\n" +
-		"evidence pack of that object. Nothing is overwritten; without FILE it goes to standard output.\n" +
-		"The export is itself recorded. opdeck audit verify checks it anywhere.",
+	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes. Nothing is overwritten;\n" +
+		"without FILE it goes to standard output. The export is itself recorded. opdeck audit verify\n" +
+		"--file checks it anywhere.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
-			if operation != "" && customer != "" {
-				return usage("--operation and --customer cannot be combined")
-			}
 			if from < 0 || to < 0 || to > 0 && to < from {
 				return usage("--from and --to are record numbers, and --to must not be below --from")
 			}
 			return r.toFile(args, func(w io.Writer) error {
-				switch {
-				case operation != "":
-					return a.Audit.Prover.Extract(ctx, w, "operation", operation)
-				case customer != "":
-					return a.Audit.Prover.Extract(ctx, w, "customer", customer)
-				}
 				n, err := a.Audit.Reader.Export(ctx, w, from, to)
 				if err == nil {
 					r.say("%d records.", n)
@@ -164,85 +152,39 @@ func auditExportCommand(r *root) *cobra.Command {
 	f := cmd.Flags()
 	f.Int64Var(&from, "from", 0, "number of the first record")
 	f.Int64Var(&to, "to", 0, "number of the last record (0: the end)")
-	f.StringVar(&operation, "operation", "", "evidence about this operation")
-	f.StringVar(&customer, "customer", "", "evidence about this customer")
-	return cmd
-}
-
-// keyJSON is the public key of the trail: as PEM, and as one line for signed notes.
-type keyJSON struct {
-	Checkpoints string `json:"checkpoints"` // file; "" over SSH
-	Fingerprint string `json:"fingerprint"`
-	PublicKey   string `json:"public_key"`
-	VerifierKey string `json:"verifier_key"` // "" while the trail is empty
-}
-
-func auditKeyCommand(r *root) *cobra.Command {
-	cmd := prints(r, &cobra.Command{Long: "Prints the public key twice: as PEM, and in the form for signed-note tools " +
-		"(one line that names\n" +
-		"this trail; [audit] keys of other hosts take that line). --pub takes either.\n\n" +
-		"--new creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
-		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
-		func(ctx context.Context, a *app.App, _ []string, out one[keyJSON]) error {
-			if err := a.Audit.Unrecorded(); err != nil {
-				return err
-			}
-			key, err := audit.ReadKey(a.AuditKeyFile())
-			if err != nil {
-				return &api.Error{Kind: api.BadConfig, Public: "The audit key cannot be read: " + err.Error(), Err: err}
-			}
-			k := keyJSON{Fingerprint: audit.Fingerprint(key.Public()), PublicKey: key.PublicPEM()}
-			if k.Checkpoints, err = a.Audit.Signer.CheckpointFile(ctx); err != nil {
-				return err
-			}
-			chain, err := a.Audit.Signer.Chain(ctx)
-			if err != nil {
-				return err
-			}
-			if chain != "" {
-				k.VerifierKey = key.VerifierKey(chain)
-			}
-			if r.env.App != nil {
-				k.Checkpoints = "" // over SSH paths on the host are not shown
-			}
-			if r.output != "table" {
-				return out.json(k)
-			}
-			if k.Checkpoints != "" {
-				r.say("Checkpoints: %s", k.Checkpoints)
-			}
-			if k.VerifierKey == "" {
-				r.say("The trail is empty. The line for signed notes needs the first record of the trail.")
-			} else {
-				k.VerifierKey += "\n"
-			}
-			_, err = io.WriteString(r.env.Out, k.VerifierKey+k.PublicKey)
-			return err
-		})
-	cmd.Flags().BoolVar(&r.newKey, "new", false, "create the key of this host, where the trail began without it")
 	return cmd
 }
 
 // checkpointJSON is a newly signed checkpoint; note is the text to keep.
 type checkpointJSON struct {
-	Log     string    `json:"log"`
-	Records int64     `json:"records"`
-	At      time.Time `json:"at"`
-	Note    string    `json:"note"`
+	Log         string    `json:"log"`
+	Records     int64     `json:"records"`
+	At          time.Time `json:"at"`
+	Note        string    `json:"note"`
+	VerifierKey string    `json:"verifier_key"` // this host's public key
 }
 
 func auditCheckpointCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the checkpoint, a signed note " +
+	cmd := prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the checkpoint, a signed note " +
 		"(c2sp.org/tlog-checkpoint): how many records\n" +
 		"there are, when, and hashes. Keep it where the owner of the store cannot write: opdeck audit\n" +
-		"verify --against FILE then detects a trail that was rolled back or replaced."},
+		"verify --against FILE then detects a trail that was rolled back or replaced. This host's public key\n" +
+		"goes to standard error, as the line that [audit] keys of other hosts and --pub take.\n\n" +
+		"--new-key creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
+		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
 		func(ctx context.Context, a *app.App, _ []string, out one[checkpointJSON]) error {
 			s, err := a.Audit.Prover.NewestNote(ctx)
 			if err != nil {
 				return err
 			}
-			return out.text(checkpointJSON{Log: s.Chain, Records: s.N, At: s.At, Note: s.Note}, s.Note)
+			key := a.Audit.Prover.VerifierKey(s.Chain)
+			if r.output == "table" {
+				r.say("The key of this host: %s", key)
+			}
+			return out.text(checkpointJSON{s.Chain, s.N, s.At, s.Note, key}, s.Note)
 		})
+	cmd.Flags().BoolVar(&r.newKey, "new-key", false, "create the key of this host, where the trail began without it")
+	return cmd
 }
 
 // settledJSON is an act settled by a person.

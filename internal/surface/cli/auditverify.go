@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +19,6 @@ import (
 // auditFiles are the inputs of an offline verification.
 type auditFiles struct {
 	logs, checkpoints, keys, against []string
-	evidence, proof                  string
 }
 
 func auditVerifyCommand(r *root) *cobra.Command {
@@ -30,27 +27,22 @@ func auditVerifyCommand(r *root) *cobra.Command {
 		"a checkpoint of\n" +
 		"opdeck audit checkpoint that was kept elsewhere; more may follow as FILE, and - is standard\n" +
 		"input.\n\n" +
-		"With --file (an export, or several one after the other), --evidence (a pack) or --proof (of opdeck\n" +
-		"audit prove) it checks a copy anywhere: no config, no store, no network. --pub is the public key\n" +
-		"that opdeck audit key prints, kept apart from the copy; --checkpoints is a checkpoint file or a\n" +
-		"folder of them.\n\n" +
+		"With --file (an export, or several one after the other) it checks a copy anywhere: no config, no\n" +
+		"store, no network. --pub is the public key that opdeck audit checkpoint prints, kept apart from the\n" +
+		"copy; --checkpoints is a checkpoint file or a folder of them.\n\n" +
 		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a checkpoint of --against, or another\n" +
 		"trail; or it could not be read."}
-	report, proven := also[audit.Report](r, cmd, ""), also[provenJSON](r, cmd, "--proof")
+	report := also[audit.Report](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && len(in.against) == 0 {
 			return usage("FILE goes with --against; an export is checked with --file")
 		}
 		in.against = append(in.against, args...)
-		switch kinds := in.kinds(); {
-		case kinds > 1:
-			return usage("--file, --evidence and --proof cannot be combined")
-		case len(in.against) > 0 && in.evidence+in.proof != "":
-			return usage("--against goes with the stored trail or with --file")
-		case kinds == 1:
-			return unreadableInput(r, verifyFiles(r, in, report, proven))
+		switch {
+		case len(in.logs) > 0:
+			return unreadableInput(r, verifyFiles(r, in, report))
 		case len(in.checkpoints)+len(in.keys) > 0:
-			return usage("--checkpoints and --pub go with --file, --evidence or --proof")
+			return usage("--checkpoints and --pub go with --file")
 		}
 		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
 			notes, err := keptNotes(r, in.against)
@@ -73,20 +65,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 	f.StringArrayVar(&in.checkpoints, "checkpoints", nil,
 		"a checkpoint file or a folder of them; may be given several times")
 	f.StringArrayVar(&in.keys, "pub", nil, "file of public keys, or a key as one line; may be given several times")
-	f.StringVar(&in.evidence, "evidence", "", "an evidence pack instead of an export")
-	f.StringVar(&in.proof, "proof", "", "a proof instead of an export")
 	return cmd
-}
-
-// kinds is the number of kinds of input.
-func (in auditFiles) kinds() int {
-	n := 0
-	for _, given := range []bool{len(in.logs) > 0, in.evidence != "", in.proof != ""} {
-		if given {
-			n++
-		}
-	}
-	return n
 }
 
 // unreadableInput is the error of an impossible verification: exit 2, except for missing permission.
@@ -103,13 +82,10 @@ func unreadableInput(r *root, err error) error {
 	return exitError(audit.ExitUnreadable)
 }
 
-func verifyFiles(r *root, in auditFiles, report one[audit.Report], proven one[provenJSON]) error {
+func verifyFiles(r *root, in auditFiles, report one[audit.Report]) error {
 	keys, err := publicKeys(r, in.keys)
 	if err != nil {
 		return err
-	}
-	if in.proof != "" {
-		return verifyProof(r, in.proof, keys, proven)
 	}
 	points, err := checkpointFiles(r, in.checkpoints)
 	if err != nil {
@@ -119,21 +95,12 @@ func verifyFiles(r *root, in auditFiles, report one[audit.Report], proven one[pr
 	if err != nil {
 		return err
 	}
-	names := in.logs
-	if in.evidence != "" {
-		names = []string{in.evidence}
-	}
-	copies, done, err := openAll(r, names)
+	copies, done, err := openAll(r, in.logs)
 	defer done()
 	if err != nil {
 		return err
 	}
-	var rep audit.Report
-	if in.evidence != "" {
-		rep, err = audit.VerifyEvidence(copies, points, keys...)
-	} else {
-		rep, err = audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys, Against: notes})
-	}
+	rep, err := audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys, Against: notes})
 	if err != nil {
 		return err
 	}
@@ -196,67 +163,4 @@ func checkpointFiles(r *root, names []string) ([]io.Reader, error) {
 		}
 	}
 	return points, nil
-}
-
-func auditProveCommand(r *root) *cobra.Command {
-	var from int64
-	cmd := &cobra.Command{Long: "Writes the record with the hashes that lead from it to the newest checkpoint (RFC " +
-		"6962), about\n" +
-		"two kilobytes. opdeck audit verify --proof FILE --pub KEY checks it anywhere. The first line is the\n" +
-		"record; the rest is a c2sp.org/tlog-proof, which other tools check too. With --consistency M it\n" +
-		"proves instead that the checkpoint for SEQ records (0: the newest) continues that for M records.\n" +
-		"Nothing is overwritten; without FILE it goes to standard output. The proof is itself recorded."}
-	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[audit.ProofJSON]) error {
-		seq, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || seq < 0 || from < 0 || seq == 0 && from == 0 {
-			return usage("a record number is required; opdeck audit list shows it")
-		}
-		var p audit.Proof
-		if from > 0 {
-			p, err = a.Audit.Prover.ProveConsistency(ctx, from, seq)
-		} else {
-			p, err = a.Audit.Prover.Prove(ctx, seq)
-		}
-		if err != nil {
-			return err
-		}
-		return r.toFile(args[1:], func(w io.Writer) error { return out.to(w).text(p.JSON(), string(p.Text())) })
-	})
-	cmd.Flags().Int64Var(&from, "consistency", 0, "number of records of an older checkpoint that SEQ continues")
-	return cmd
-}
-
-// provenJSON is the result of a proof, or why it is invalid.
-type provenJSON struct {
-	Proof  *audit.Proven `json:"proof,omitempty"`
-	Proven bool          `json:"proven"`
-	Why    string        `json:"why,omitempty"`
-}
-
-// verifyProof verifies a proof and prints the result.
-func verifyProof(r *root, name string, keys []ed25519.PublicKey, out one[provenJSON]) error {
-	if len(keys) == 0 {
-		return usage("a proof cannot be checked without --pub")
-	}
-	b, err := r.read(name, unbounded, "")
-	if err != nil {
-		return err
-	}
-	shown, err := audit.VerifyProof(b, keys)
-	if err != nil {
-		if err := out.data(provenJSON{Why: err.Error()}, "NOT proven: "+err.Error()); err != nil {
-			return err
-		}
-		return exitError(audit.ExitBroken)
-	}
-	line := fmt.Sprintf("Record %d is in trail %s, by its checkpoint for %d records of %s, signed by key %s.", shown.Seq,
-		oneLine(shown.Log), shown.Records, moment(shown.At), shown.Key)
-	if shown.From > 0 {
-		line = fmt.Sprintf("The checkpoint for %d records of %s, signed by key %s, continues that for %d records.",
-			shown.Records, moment(shown.At), shown.Key, shown.From)
-	}
-	if len(shown.Record) > 0 {
-		line += "\n" + oneLine(string(shown.Record))
-	}
-	return out.text(provenJSON{Proof: &shown, Proven: true}, line+"\n")
 }

@@ -25,7 +25,7 @@ var unmarked = map[string]string{
 	"schema": "reads nothing of the service", "version": "reads nothing of the service", "index.rebuild": "prints a sentence", "audit.settle": "needs a write in doubt",
 	"document.download": "its content cannot be masked; it is recorded", "operation.report": "its content cannot be masked; it is recorded",
 	"event.replay": "sends the body; it is recorded", "event.forward": "sends the body; it is recorded",
-	"compliance.share": "needs the built-in service", "compliance.finalize": "needs the built-in service", "audit.restored": "needs a restored store",
+	"compliance.share": "needs the built-in service", "compliance.finalize": "needs the built-in service",
 	"backup": "seals what it writes", "restore": "reads a sealed file", "migrate": "prints versions",
 }
 

@@ -12,6 +12,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
@@ -19,19 +20,42 @@ import (
 func restoreCommand(r *root) *cobra.Command {
 	var keys backupKeys
 	var check bool
+	var against []string
 	cmd := &cobra.Command{Long: "Opens and verifies a snapshot of opdeck backup, asks, and replaces the store with it:\n" +
 		"all of it or nothing, also if it is killed. No other process may use the store. The replaced files are\n" +
 		"kept beside the new ones.\n\n" +
 		"No token of the snapshot is used: the first call logs in, once. Budgets count as used. Writes\n" +
 		"with an unknown outcome and unfinished replacements stay so, and requests for approval lapse. The audit trail " +
 		"records the\n" +
-		"restore with --reason; where the context asks for a second person, opdeck audit restored records it\n" +
-		"after the approval.\n\n" +
+		"restore with --reason; where the context asks for a second person, the command without FILE records\n" +
+		"it after the approval.\n\n" +
+		"Without FILE it replaces nothing and records a restore by other means (pg_restore, copied files): the\n" +
+		"trail is then older than the checkpoints that were signed since, and opdeck signs nothing until the\n" +
+		"restore is recorded. A trail that was changed or forked is refused. --against names checkpoints of\n" +
+		"opdeck audit checkpoint that are newer than the trail: needed where the checkpoint files were restored\n" +
+		"too.\n\n" +
 		"--check opens and verifies the file and changes nothing."}
 	out := also[*app.Restoring](r, cmd, "")
+	recorded := also[audit.Restore](r, cmd, "without FILE")
+	record := r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, error) {
+		return recordsRestore(r, ctx, a, against, recorded)
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if r.env.App != nil {
 			return usage("restore is not a command of a server")
+		}
+		if len(args) == 0 && check {
+			return usage("--check needs FILE")
+		}
+		if len(args) > 0 && len(against) > 0 {
+			return usage("--against goes without FILE: it is for a restore by other means")
+		}
+		if len(args) == 0 {
+			if strings.TrimSpace(r.reason) == "" {
+				return usage("FILE is missing; to record a restore by other means, write --reason WHY")
+			}
+			r.row.Words = act.Restored.Words
+			return record(cmd, args)
 		}
 		conf, err := app.BackupConfig(r.appOptions())
 		if err != nil {
@@ -53,7 +77,34 @@ func restoreCommand(r *root) *cobra.Command {
 	f.StringVar(&keys.identity, "identity", "", "file with the identity of age that opens the snapshot")
 	f.StringVar(&r.reason, "reason", "", "why a backup is restored; the audit trail keeps it")
 	f.BoolVar(&check, "check", false, "verify the snapshot and change nothing")
+	f.StringArrayVar(&against, "against", nil,
+		"without FILE: a kept checkpoint that is newer than the trail; may be given several times")
 	return cmd
+}
+
+// recordsRestore records a restore that the trail shows, or that waited for a second person.
+func recordsRestore(r *root, ctx context.Context, a *app.App, against []string, out one[audit.Restore]) (asked, error) {
+	notes, err := keptNotes(r, against)
+	if err != nil {
+		return asked{}, err
+	}
+	shown, err := app.Restorable(ctx, a, notes)
+	if err != nil {
+		return asked{}, err
+	}
+	chain, err := a.Audit.Signer.Chain(ctx)
+	if err != nil {
+		return asked{}, err
+	}
+	return asked{object: act.Object{ID: chain}, facts: []present.Fact{{Label: "restore", Value: shown.Sentence()},
+		{Label: "reason", Value: r.reason}},
+		send: func(ctx context.Context) error {
+			done, err := a.RecordRestore(ctx, notes)
+			if err != nil {
+				return err
+			}
+			return out.report(done, "Recorded as record %d: %s.", done.Seq, done.Sentence())
+		}}, nil
 }
 
 // local is the context of the person at this terminal, for a command that does not open an App.
@@ -100,7 +151,7 @@ func restore(r *root, ctx context.Context, file string, conf config.Backup, keys
 		return err
 	}
 	if recordErr != nil {
-		r.say("The store is restored, but the audit trail does not record it yet: opdeck audit restored --reason …")
+		r.say("The store is restored, but the audit trail does not record it yet: opdeck restore --reason …")
 		return recordErr
 	}
 	if r.output == "table" {

@@ -200,7 +200,7 @@ type root struct {
 	verbose     bool
 	why         bool
 	dryRun      bool
-	newKey      bool     // audit key --new
+	newKey      bool     // audit checkpoint --new-key
 	newStoreKey bool     // session reset --new-key
 	reason      string   // of a write
 	yes         bool     // of a write: do not ask

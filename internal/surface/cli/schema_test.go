@@ -70,7 +70,6 @@ var tried = []roletest.Row{
 	{Name: "event.codes", Command: "event codes"},
 	{Name: "hook.get", Command: "hook get"},
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},
-	{Name: "audit.key", Command: "audit key"},
 	{Name: "audit.unsettled", Command: "audit unsettled"},
 	{Name: "approval.list", Command: "approval list"},
 	{Name: "notify.list", Command: "notify list"},
@@ -95,8 +94,6 @@ var untried = map[string]string{
 	"restore":      "replaces the store, which must not be open; TestSnapshotsUnderLoad decodes what it prints",
 	"migrate":      "needs a store of an older version; TestMigration in internal/app makes one",
 	"event.listen": "prints what event tail prints, of what comes over the network",
-	"audit.restored": "needs a trail that is older than its checkpoints; internal/domain/audit TestRestoredBackup makes " +
-		"one",
 	"audit.settle": "needs a write whose outcome is unknown; unsettled.txtar runs it",
 }
 

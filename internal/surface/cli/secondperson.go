@@ -13,7 +13,7 @@ import (
 func (r *root) consent(ctx context.Context, a *app.App, w asked) (c api.Consent, now string, err error) {
 	c.Reason = r.reason
 	kinds := r.row.Sends
-	if r.row.Name == string(api.ActAuditRestored) {
+	if r.row.Name == act.Restore.Name {
 		kinds = []api.ActKind{api.ActAuditRestored}
 	}
 	if a.Gate.Approve == nil || r.row.Effect == act.Session || len(kinds) == 0 || r.yes || r.dryRun {

@@ -110,7 +110,6 @@ var Table = filled([]Row{
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},
 	{Name: "notify.test", Command: "notify test sink"},
 	{Name: "notify.silence", Command: "notify silence sink --until 1h"},
-	{Name: "audit.prove", Command: "audit prove 1"},
 	{Name: "operation.report", Command: "operation report -"},
 	{Name: "audit.export", Command: "audit export -", Place: "audit", Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
 	{Name: "note.add", Command: "note add {op} called the bank", Place: "operation", ID: "{op}",
