@@ -210,7 +210,8 @@ func (p *opPlan) probe(ctx context.Context, k column, desc bool, at *cursor,
 }
 
 // probeNext returns the first matching rows among the next rows of the list; if anything but the kind decides, among
-// the next rows of those kinds.
+// the next rows of those kinds. They are ordered again outside: a condition on parties may become a join, which keeps
+// no order.
 func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor, rows, limit int) ([]int64, error) {
 	_, word := direction(desc)
 	order := " ORDER BY " + k.expr + word + ", o.n" + word + " LIMIT ?"
@@ -220,7 +221,7 @@ func (p *opPlan) probeNext(ctx context.Context, k column, desc bool, at *cursor,
 	}
 	c := filter.All(filter.Cond{SQL: "o.scope = ?", Args: []any{p.x.scope}}, inner, k.behind(at, desc))
 	return p.numbers(ctx, "SELECT o.n FROM (SELECT o.* FROM index_op o "+p.x.by(k.index)+"WHERE "+c.SQL+order+
-		") AS o WHERE "+outer.SQL+" LIMIT ?",
+		") AS o WHERE "+outer.SQL+order,
 		append(append(append(c.Args, rows), outer.Args...), limit)...)
 }
 
