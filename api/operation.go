@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,8 +141,6 @@ func (l Lock) MarshalJSON() ([]byte, error) {
 // plainOperation is an Operation without methods, for encoding/json.
 type plainOperation Operation
 
-var operationLayout = recordLayout(reflect.TypeFor[plainOperation]())
-
 // ReadOperation decodes an operation and keeps body as its Raw, so the caller must not reuse body. It fails if body
 // is not a JSON object.
 func ReadOperation(body []byte) (Operation, error) {
@@ -279,7 +276,6 @@ type Page[T any] struct {
 	Total    Number    // text on the wire; "" if not reported
 	At       time.Time // when the request was sent: the rows are at least as new
 	Unusable int       // items without an identifier: they can be shown, but not asked for
-	Shape    Shape     // how the answer held them
 	After    After     // what the page says about the next one
 }
 

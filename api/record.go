@@ -320,14 +320,6 @@ func hasExactly(v jsontree.Value, name string) bool {
 	return false
 }
 
-func (l *layout) names() []string {
-	var out []string
-	for _, f := range l.fields {
-		out = append(out, f.name)
-	}
-	return out
-}
-
 // visit calls fn for v and each value inside it that the layout describes, and with a nil layout for members without
 // a field, parents first. Of repeated members it visits the last.
 func (l *layout) visit(path string, v jsontree.Value, fn func(path string, v jsontree.Value, l *layout)) {

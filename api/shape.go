@@ -23,34 +23,30 @@ type RecordType struct {
 	sure      int      // how many of ids identify a record wherever it is
 	wraps     []string // names of objects that wrap one
 	lists     []string // names of an array of them
-	expected  []string // members that every record should have
 }
 
 // The service's kinds of record.
 var (
 	OperationRecord = RecordType{one: "operation", many: "operations", ids: []string{"opid"}, sure: 1,
-		wraps: []string{"operation", "general", "parent"}, lists: []string{"operations", "operationList"},
-		expected: operationLayout.names()}
+		wraps: []string{"operation", "general", "parent"}, lists: []string{"operations", "operationList"}}
 	CustomerRecord = RecordType{one: "customer", many: "customers", ids: memberNames[Customer]("cuid"), sure: 1,
-		wraps: []string{"customer", "client"}, lists: []string{"customers", "clients"},
-		expected: []string{"cuid", "name", "type", "status"}}
+		wraps: []string{"customer", "client"}, lists: []string{"customers", "clients"}}
 	FileRecord = RecordType{one: "document", many: "documents", ids: memberNames[CustomerFile]("id"), sure: 1,
-		wraps: []string{"file", "document"}, lists: []string{"files", "documents"}, expected: []string{"id", "size"}}
+		wraps: []string{"file", "document"}, lists: []string{"files", "documents"}}
 	HooksRecord = RecordType{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"},
 		sure:  2,
-		wraps: []string{"parameters", "hook", "settings"}, expected: HookMembers}
+		wraps: []string{"parameters", "hook", "settings"}}
 	AccountRecord = RecordType{one: "account", many: "accounts", ids: memberNames[Account]("id"), sure: 1,
-		wraps: []string{"account"}, lists: []string{"accounts"}, expected: []string{"id", "customer", "isDefault", "name"}}
+		wraps: []string{"account"}, lists: []string{"accounts"}}
 	CounterpartyRecord = RecordType{one: "counterparty", many: "counterparties",
 		ids: memberNames[Counterparty]("counterpartyId"), sure: 1,
-		wraps: []string{"counterparty"}, lists: []string{"counterparties"},
-		expected: []string{"counterpartyId", "description", "profile", "accounts"}}
+		wraps: []string{"counterparty"}, lists: []string{"counterparties"}}
 	LimitRecord = RecordType{one: "payment limit", many: "payment limits", ids: []string{"id", "currencyIsoFrom"}, sure: 2,
-		lists: []string{"limits"}, expected: []string{"id", "currencyIsoFrom"}}
+		lists: []string{"limits"}}
 	CommissionRecord = RecordType{one: "commission", many: "commissions", ids: []string{"currencyIsoFrom", "id"}, sure: 2,
-		lists: []string{"commissions"}, expected: []string{"currencyIsoFrom", "currencyIsoTo"}}
+		lists: []string{"commissions"}}
 	UserRecord = RecordType{one: "user", many: "users", ids: memberNames[User]("uuid"), sure: 1,
-		wraps: []string{"user"}, lists: []string{"users"}, expected: []string{"uuid", "username", "is2fa"}}
+		wraps: []string{"user"}, lists: []string{"users"}}
 	ApplicationRecord = RecordType{one: "application", many: "applications", ids: []string{"individual", "corporate"},
 		sure:  2,
 		wraps: []string{"application"}}
@@ -75,34 +71,34 @@ func (t RecordType) identified(v jsontree.Value, n int) bool {
 
 func (t RecordType) isRecord(v jsontree.Value) bool { return t.identified(v, t.sure) }
 
-// Find searches v for a record. at is the path to it, "" for v itself.
-func (t RecordType) Find(v jsontree.Value) (record jsontree.Value, at string, ok bool) {
-	return t.within(v, "", jsontree.MaxWrappers)
+// Find searches v for a record.
+func (t RecordType) Find(v jsontree.Value) (record jsontree.Value, ok bool) {
+	return t.within(v, jsontree.MaxWrappers)
 }
 
-func (t RecordType) within(v jsontree.Value, at string, depth int) (jsontree.Value, string, bool) {
+func (t RecordType) within(v jsontree.Value, depth int) (jsontree.Value, bool) {
 	if v.Kind() == jsontree.Array && v.Len() == 1 {
 		for _, only := range v.Members() {
-			v, at = only, at+"[0]"
+			v = only
 		}
 	}
 	if v.Kind() != jsontree.Object {
-		return jsontree.Value{}, "", false
+		return jsontree.Value{}, false
 	}
 	if t.isRecord(v) {
-		return v, at, true
+		return v, true
 	}
 	if depth > 0 {
 		for _, m := range t.places(v) {
-			if got, path, ok := t.within(m.Value, under(at, m.Name), depth-1); ok {
-				return got, path, true
+			if got, ok := t.within(m.Value, depth-1); ok {
+				return got, true
 			}
 		}
 	}
 	if t.identified(v, len(t.ids)) {
-		return v, at, true
+		return v, true
 	}
-	return jsontree.Value{}, "", false
+	return jsontree.Value{}, false
 }
 
 // places returns the members of v that may hold a record: those with usual names, then the only object of any name.
@@ -146,7 +142,7 @@ func RecordIn(r Request, a Answer, t RecordType) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, _, ok := t.Find(body); ok {
+	if v, ok := t.Find(body); ok {
 		return v.Raw(), nil
 	}
 	if err := SaidNo(r, a, body, t.one); err != nil {

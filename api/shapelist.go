@@ -11,16 +11,9 @@ import (
 	"opdeck/api/jsontree"
 )
 
-// Shape is how an answer holds a list.
-type Shape struct {
-	Key     string // of the array: "items", "data.rows"; "" when the answer is the array
-	Wrapper string // key of the record within each element; "" when the element is the record
-	Total   string // key of the total: "meta.total"; "" when there is none
-}
-
 // listing is a list found in an answer.
 type listing struct {
-	shape      Shape
+	at         string           // path of the object around the array, "" for the answer itself
 	items      []jsontree.Value // the records, unwrapped
 	total      Number           // "" when there is none
 	page, size int              // from the answer; 0 if not reported
@@ -175,7 +168,7 @@ func (t RecordType) rank(name string) int {
 func (t RecordType) count(items []jsontree.Value) int {
 	n := 0
 	for _, it := range items[:min(len(items), 5)] {
-		if _, _, ok := t.Find(it); ok {
+		if _, ok := t.Find(it); ok {
 			n++
 		}
 	}
@@ -184,21 +177,19 @@ func (t RecordType) count(items []jsontree.Value) int {
 
 // listed reads items and counts from a spot.
 func (t RecordType) listed(s spot, body jsontree.Value) listing {
-	l := listing{items: s.items, shape: Shape{Key: s.path}, holder: s.holder}
+	at := s.path[:max(strings.LastIndexByte(s.path, '.'), 0)]
+	l := listing{at: at, items: s.items, holder: s.holder}
 	for i, it := range s.items {
 		if t.isRecord(it) {
 			continue
 		}
-		if inner, at, ok := t.Find(it); ok {
-			if l.items[i] = inner; l.shape.Wrapper == "" {
-				l.shape.Wrapper = at
-			}
+		if inner, ok := t.Find(it); ok {
+			l.items[i] = inner
 		}
 	}
-	at := s.path[:max(strings.LastIndexByte(s.path, '.'), 0)]
-	l.readCounts(s.holder, at)
+	l.readCounts(s.holder)
 	if l.total == "" && at != "" {
-		l.readCounts(body, "")
+		l.readCounts(body)
 	}
 	return l
 }
@@ -214,21 +205,21 @@ func hasMeta(v jsontree.Value) bool {
 }
 
 // readCounts reads total, page and size from the meta object in v, else from v itself.
-func (l *listing) readCounts(v jsontree.Value, at string) {
+func (l *listing) readCounts(v jsontree.Value) {
 	for _, name := range metas {
 		if inner := ObjectIn(v.Member(name)); inner.Exists() {
-			l.readCountsOf(inner, under(at, name))
+			l.readCountsOf(inner)
 		}
 	}
-	l.readCountsOf(ObjectIn(v), at)
+	l.readCountsOf(ObjectIn(v))
 }
 
-func (l *listing) readCountsOf(m Object, at string) {
+func (l *listing) readCountsOf(m Object) {
 	for _, name := range totals {
 		n := whole64(m.First(name))
 		ofPage := name == "count" && len(l.items) > 0 && string(n) == strconv.Itoa(len(l.items))
 		if l.total == "" && n != "" && !ofPage {
-			l.total, l.shape.Total = n, under(at, name)
+			l.total = n
 		}
 	}
 	if n, ok := wholeWord(m.First("page", "pageNumber", "number")); ok && l.page == 0 {
@@ -248,12 +239,10 @@ func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], er
 	first := !r.Follows && s.Paging.PageOf(r.Query) == 0
 	l, ok := t.findList(body, s.ListField)
 	if l.total == "" {
-		if l.total = whole64(a.Header.Get("X-Total-Count")); l.total != "" {
-			l.shape.Total = "X-Total-Count"
-		}
+		l.total = whole64(a.Header.Get("X-Total-Count"))
 	}
-	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.At, Shape: l.shape}
-	p.After = s.Paging.after(l, body, a.Header, l.shape.Key[:max(strings.LastIndexByte(l.shape.Key, '.'), 0)])
+	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.At}
+	p.After = s.Paging.after(l, body, a.Header, l.at)
 	switch s.Paging.Way {
 	case OnePage:
 		p.After = After{More: NoMore}

@@ -175,7 +175,7 @@ func holdsOperation(v jsontree.Value) bool {
 		return false
 	}
 	for _, it := range v.Members() {
-		if _, _, ok := OperationRecord.Find(it); ok {
+		if _, ok := OperationRecord.Find(it); ok {
 			return true
 		}
 	}

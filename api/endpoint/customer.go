@@ -155,7 +155,7 @@ func applicationIn(r api.Request, a api.Answer) (api.Application, error) {
 	if err != nil {
 		return api.Application{}, err
 	}
-	v, _, ok := api.ApplicationRecord.Find(body)
+	v, ok := api.ApplicationRecord.Find(body)
 	if !ok {
 		if err := api.SaidNo(r, a, body, "application"); err != nil {
 			if e := api.AsError(err); noApplication.MatchString(api.Said(a.Body)) {

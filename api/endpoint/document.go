@@ -205,7 +205,7 @@ func lookForLink(ctx context.Context, w *Wire, p api.Probe) (api.Observation, er
 // linksIn returns the documents of the body's operation; false if it is another operation, or if not every document
 // can be identified.
 func linksIn(p api.Probe, body api.Object) (docs []api.Object, known bool) {
-	v, _, _ := api.OperationRecord.Find(body.Value)
+	v, _ := api.OperationRecord.Find(body.Value)
 	op, list := api.ObjectIn(v), v.Member("documents")
 	if list.Kind() != jsontree.Array || !strings.EqualFold(op.First("opid"), p.OPID) {
 		return nil, false

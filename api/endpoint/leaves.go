@@ -39,7 +39,7 @@ func leavesOf(v jsontree.Value, path, salt string) []string {
 
 // holds reports whether the application in body has everything that was sent.
 func holds(p api.Probe, body api.Object) bool {
-	v, _, ok := api.ApplicationRecord.Find(body.Value)
+	v, ok := api.ApplicationRecord.Find(body.Value)
 	if !ok {
 		v = body.Value
 	}

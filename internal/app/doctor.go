@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/api/reach"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
@@ -36,29 +40,13 @@ type Finding struct {
 	Health Health `json:"state"`
 	Text   string `json:"text"`
 	Hint   string `json:"hint,omitempty"`
-	// Differs lists how the service's answers differ from the expected ones: names of fields and kinds of values,
-	// never a value.
-	Differs []string `json:"differs,omitempty"`
-	// Settings are config lines to paste that fix it.
-	Settings []string `json:"settings,omitempty"`
 }
-
-// Depth is how far the doctor checks.
-type Depth int
-
-// The depths. Deep also makes a session and reads a page of each list.
-const (
-	Shallow Depth = iota // one call without a login, for the clock; with a live session, also one for the account
-	WithLogin
-	Deep
-)
 
 // checkTime bounds each check of something that may not respond.
 const checkTime = 10 * time.Second
 
 // doctor collects findings.
 type doctor struct {
-	mends  []string // lines of [service], found by the deep check
 	opt    Options
 	report func(Finding)
 	sick   bool
@@ -66,14 +54,12 @@ type doctor struct {
 }
 
 // Doctor checks every step between this program and its service, in order of dependency, and passes each finding to
-// report at once. It returns whether everything is fine. shared is an App that is already open; nil opens one.
-func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report func(Finding)) bool {
+// report at once. It returns whether everything is fine. shared is an App that is already open; nil opens one. login:
+// it logs in if there is no session.
+func Doctor(ctx context.Context, opt Options, shared *App, login bool, report func(Finding)) bool {
 	opt.Chosen = nil // the report names it
 	d := &doctor{opt: opt.filled(), report: report}
-	last := []string{"session", "two-factor", "budget", "lend", "audit", "feed"}
-	if depth == Deep {
-		last = append(last, deepNames...)
-	}
+	last := append([]string{"session", "two-factor", "budget", "lend", "audit", "feed"}, lists...)
 	c, ok := d.config(shared)
 	if !ok {
 		for _, name := range append([]string{"name lookup", "tls", "clock", "store"}, last...) {
@@ -100,8 +86,8 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report f
 	}
 	reached = d.clock(ctx, a, reached)
 	d.store(ctx, a)
-	live := d.session(ctx, a, depth != Shallow && reached)
-	d.twoFactor(ctx, a, reached, live, depth != Shallow)
+	live := d.session(ctx, a, login && reached)
+	ready := d.twoFactor(ctx, a, reached, live, login)
 	trail, err := d.verified(ctx, a) // its result is a fact of the verdict
 	v := Verdict(ctx, a)
 	d.budget(v)
@@ -110,9 +96,7 @@ func Doctor(ctx context.Context, opt Options, shared *App, depth Depth, report f
 	d.feed(ctx, a, v)
 	d.conclude(v, verdict.PartWrites)
 	d.others(v)
-	if depth == Deep {
-		d.deep(ctx, a, reached && live)
-	}
+	d.reads(ctx, a, ready)
 	return !d.sick
 }
 
@@ -207,17 +191,18 @@ func sizesOf(sizes []store.Size) string {
 }
 
 // twoFactor asks the service whether the machine account has two-factor login on, which no machine can answer (one
-// general call). It renews a session only if renew is true. If the service does not report it, the finding says so.
-func (d *doctor) twoFactor(ctx context.Context, a *App, reached, live, renew bool) {
+// general call). It renews a session only if renew is true. If the service does not report it, the finding says so. It
+// reports whether the call was answered.
+func (d *doctor) twoFactor(ctx context.Context, a *App, reached, live, renew bool) bool {
 	const name = "two-factor"
 	if !reached {
 		d.add(name, Skipped, "the service does not answer", "")
-		return
+		return false
 	}
 	s, err := a.SharedSession().Status(ctx)
 	if err != nil || !live || s.State != "live" || s.Access.Remaining <= 0 && !renew {
 		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login creates one.")
-		return
+		return false
 	}
 	page, err := endpoint.Do(ctx, a.service, endpoint.ListUsers, struct{}{})
 	if err != nil && api.AsError(err).Fault.Class == reach.Useless {
@@ -244,6 +229,72 @@ func (d *doctor) twoFactor(ctx context.Context, a *App, reached, live, renew boo
 	default:
 		d.add(name, Healthy, "off (required)", "")
 	}
+	return err == nil || api.AsError(err).Status != 0
+}
+
+// lists are the findings about a page of each list.
+var lists = []string{"operations", "customers", "accounts"}
+
+// reads makes one typed read of each class that has no line yet (a billing, a customer and an account call), and says
+// what of the answer was not understood, with the setting that decides it. ready: a call was just answered.
+func (d *doctor) reads(ctx context.Context, a *App, ready bool) {
+	if !ready {
+		for _, name := range lists {
+			d.add(name, Skipped, "needs the service and a live session", "")
+		}
+		return
+	}
+	amounts := func(not []string, all ...api.Money) []string {
+		for _, m := range all {
+			if m.Unclear {
+				return append(not, "an amount that is not known and in no sum: "+m.Holds.Line(200)+" ([service] amount_ignore)")
+			}
+		}
+		return not
+	}
+	typed(ctx, d, a, lists[0], endpoint.ListOperations, func(o api.Operation) (not []string) {
+		if o.OPID != "" && a.service.Phase(o) == api.PhaseUnknown {
+			not = append(not, "a status word that opdeck does not know ([service] status_words)")
+		}
+		return amounts(not, o.SourceAmount.Sum, o.DestinationAmount.Sum, o.CommissionAmount.Sum, o.CurrentBalanceAmount.Sum)
+	})
+	if s, err := a.Mirror().Status(ctx); err == nil && s.Note != "" {
+		d.add(lists[0], Warned, s.Note, "")
+	}
+	typed(ctx, d, a, lists[1], endpoint.ListCustomers, func(api.Customer) []string { return nil })
+	typed(ctx, d, a, lists[2], endpoint.ListAccounts, func(c api.Account) []string {
+		return amounts(nil, c.Balance.Value(), c.Hold.Value())
+	})
+}
+
+// typed reads the first page of a list and counts its records by what of them was not understood.
+func typed[In, T any](ctx context.Context, d *doctor, a *App, name string,
+	list endpoint.Endpoint[In, api.Page[T]], not func(T) []string) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	var in In
+	page, err := endpoint.Do(ctx, a.service, list, in)
+	if err != nil {
+		e, health := api.AsError(err), Failed
+		if e.Status == 0 || e.Status == http.StatusForbidden || e.Kind == api.RateLimited {
+			health = Skipped // that says nothing about how an answer is read
+		}
+		d.add(name, health, e.Own(), remedy.Command(e))
+		return
+	}
+	health, text, counts := Healthy, plural(int64(len(page.Items)), "record", "records")+" read", map[string]int64{}
+	for _, it := range page.Items {
+		for _, what := range not(it) {
+			counts[what]++
+		}
+	}
+	if page.Unusable > 0 {
+		counts["no identifier, and cannot be used"] = int64(page.Unusable)
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		health, text = Warned, text+"; "+plural(counts[what], "has", "have")+" "+what
+	}
+	d.add(name, health, text, "")
 }
 
 // setAside returns how many deliveries since then were accepted but unusable, counted up to 100, and why the last one

@@ -42,7 +42,7 @@ func TestDoctorNamesUnusableDeliveries(t *testing.T) {
 		return map[string]string{"PW": sandbox.DefaultPassword, "HOME": dir}[name]
 	}}
 	feed := func() (found Finding) {
-		Doctor(t.Context(), opt, nil, Shallow, func(f Finding) {
+		Doctor(t.Context(), opt, nil, false, func(f Finding) {
 			if f.Name == "feed" {
 				found = f
 			}
@@ -88,7 +88,7 @@ func TestDoctorSaysTheVerdict(t *testing.T) {
 		}
 	}
 	lines := map[string][]Finding{}
-	Doctor(api.WithActor(t.Context(), a.LocalActor("command")), Options{}, a, Shallow, func(f Finding) {
+	Doctor(api.WithActor(t.Context(), a.LocalActor("command")), Options{}, a, false, func(f Finding) {
 		lines[f.Name] = append(lines[f.Name], f)
 	})
 	v := Verdict(t.Context(), a)
@@ -121,7 +121,7 @@ func TestDoctorOfAStoreThatDoesNotOpen(t *testing.T) {
 	}
 	opt := Options{StateFlag: state, Getenv: func(name string) string { return map[string]string{"HOME": state}[name] }}
 	var lines []Finding
-	if Doctor(t.Context(), opt, nil, Shallow, func(f Finding) {
+	if Doctor(t.Context(), opt, nil, false, func(f Finding) {
 		if f.Name == "store" {
 			lines = append(lines, f)
 		}
@@ -167,7 +167,7 @@ func TestAReadOnlyServer(t *testing.T) {
 	if first.Cause != "store_read_only" || strings.Count(first.Sentence, "PostgreSQL") != 1 {
 		t.Errorf("%s %q", first.Cause, first.Sentence)
 	}
-	Doctor(api.WithActor(t.Context(), b.LocalActor("command")), Options{}, b, Shallow, func(f Finding) {
+	Doctor(api.WithActor(t.Context(), b.LocalActor("command")), Options{}, b, false, func(f Finding) {
 		if f.Name == "store" && (f.Health != Failed || !strings.HasPrefix(f.Text, first.Sentence)) {
 			t.Errorf("%+v", f)
 		}

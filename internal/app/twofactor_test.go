@@ -31,7 +31,7 @@ func TestTwoFactorOfTheAccount(t *testing.T) {
 		"no list":    {200, `{"hello":"world"}`, Skipped, "not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, _, _ := deepLook(t, func(w http.ResponseWriter, r *http.Request) bool {
+			found, _, _ := examine(t, func(w http.ResponseWriter, r *http.Request) bool {
 				return r.URL.Path == "/v2/user" && say(w, c.status, c.body)
 			})
 			f := found["two-factor"]
@@ -40,7 +40,7 @@ func TestTwoFactorOfTheAccount(t *testing.T) {
 			}
 		})
 	}
-	found, _, _ := deepLook(t, nil)
+	found, _, _ := examine(t, nil)
 	if f := found["two-factor"]; f.Health != Healthy {
 		t.Errorf("the built-in service: %+v", f)
 	}

@@ -324,7 +324,7 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 
 // pagesRepeat is the Note about a list without pages.
 const pagesRepeat = "The service returns the same page for every page number, so the rest of its list cannot be " +
-	"read. opdeck doctor --deep tries other names for the page and prints the settings."
+	"read. [service] paging, page_name and cursor_name say how it asks for a page."
 
 // endPass ends the pass; done: it left nothing unread. Otherwise the next pass starts at once.
 func (p *Progress) endPass(held int64, now time.Time, done bool) {

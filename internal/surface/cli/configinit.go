@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"opdeck/api"
-	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/system/wholefile"
 )
@@ -81,7 +80,7 @@ func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) err
 	r.say("Checking each step from here to the service:")
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
-	if err := runDoctor(r, ctx, opt, app.Shallow, out); err != nil {
+	if err := runDoctor(r, ctx, opt, false, out); err != nil {
 		r.say("Fix the error, then run opdeck doctor. The file is kept.")
 		return err
 	}

@@ -66,7 +66,7 @@ func TestDeletedStoreIsShown(t *testing.T) {
 		t.Errorf("%d of 3 places say it", shown)
 	}
 	found := false
-	app.Doctor(ctx, opt, a, app.Shallow, func(x app.Finding) {
+	app.Doctor(ctx, opt, a, false, func(x app.Finding) {
 		if x.Name == "store" && x.Health == app.Failed {
 			found = true
 			gone("doctor", x.Text+" "+x.Hint, "costs one login")

@@ -46,7 +46,7 @@ func (s sharedSession) Doctor(ctx context.Context) []sessions.Finding {
 		app.Skipped: theme.Dim}
 	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Failed: "failed", app.Skipped: "skipped"}
 	var out []sessions.Finding
-	app.Doctor(ctx, app.Options{Version: s.app.Version, Now: s.app.Now}, s.app, app.Shallow, func(f app.Finding) {
+	app.Doctor(ctx, app.Options{Version: s.app.Version, Now: s.app.Now}, s.app, false, func(f app.Finding) {
 		text := words[f.Health] + ": " + f.Text
 		if f.Hint != "" {
 			text = strings.TrimRight(text, ".") + ". " + f.Hint
