@@ -70,6 +70,30 @@ func TestCompleteRestsOnThePass(t *testing.T) {
 	}
 }
 
+// TestWhatAPassProves: the numbers of one pass prove the whole list where its order holds the rows in place; without an
+// order or a total it takes two that agree.
+func TestWhatAPassProves(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Progress)
+		held   int64
+		want   bool
+	}{
+		"sorted, all counted":  {func(*Progress) {}, 200, true},
+		"one fewer":            {func(*Progress) {}, 199, false},
+		"no pass":              {func(p *Progress) { p.Last = Done{} }, 200, false},
+		"no order, one pass":   {func(p *Progress) { p.Order = OrderNone }, 200, false},
+		"no order, even twice": {func(p *Progress) { p.Order, p.Last.Even = OrderNone, 2 }, 200, true},
+		"no order, same again": {func(p *Progress) { p.Order, p.Last.Same = OrderNone, 1 }, 200, true},
+		"no total, one pass":   {func(p *Progress) { p.Total, p.Last.End = -1, true }, 200, false},
+		"no total, same again": {func(p *Progress) { p.Total, p.Last.End, p.Last.Same = -1, true, 1 }, 200, true},
+	} {
+		p, _ := known()
+		if c.change(&p); p.proves(c.held) != c.want {
+			t.Errorf("%s: proves %t", name, !c.want)
+		}
+	}
+}
+
 // TestOneSentenceSaysHowMuchIsHere: for people, wherever an answer from the index is.
 func TestOneSentenceSaysHowMuchIsHere(t *testing.T) {
 	whole := Freshness{Sights: Sights{Rows: 519}, Total: 519, Complete: true, WholeAt: seen, AsOf: seen.Add(-9 * time.Hour),
