@@ -67,13 +67,6 @@ var (
 		Args:  []Arg{{Name: "CUID"}, {Name: "DOCID"}, {Name: "FILE", File: true, Optional: true}},
 		Short: "Save the content of a customer's file (- is standard output)",
 		Place: "documents", Key: Key{Press: "w", Hint: "save", Help: "save its content to a file of this host"}})
-	DocumentOpen = declare(&reads, Act{Name: "document.open", Effect: TakeOut, Need: api.MayExport,
-		Event: "document.download", Costs: cost(limit.Customer, 1), Args: []Arg{{Name: "CUID"}, {Name: "DOCID"}},
-		Short: "Open a copy of a document in this computer's default program",
-		Place: "documents",
-		Key:   Key{Press: "O", Hint: "open copy", Help: "open a copy in this computer's default program (asks)"},
-		Without: map[Surface]string{Command: "document download saves the file; open it from the shell",
-			Remote: "the program would open on the server"}})
 	CustomerList = declare(&reads, Act{Name: "customer.list", Reveals: true,
 		Aliases: []string{"customers", "kyc customers", "kyc", "verify"}, Need: api.MayRead, Costs: cost(limit.Customer, 1),
 		Short: "Customers: one page, or all that match a filter",

@@ -60,7 +60,7 @@ type Related struct{ History, Customer Key }
 type Notes struct{ Add Key }
 
 // Documents belongs to the documents of an operation.
-type Documents struct{ Remove, Restore, Replace, Attach, Upload, Open, Save Key }
+type Documents struct{ Remove, Restore, Replace, Attach, Upload, Save Key }
 
 // Files belongs to a customer's files.
 type Files struct{ Delete Key }
@@ -258,7 +258,7 @@ func globalKeys() Global {
 }
 
 func documentKeys() Documents {
-	return Documents{Open: of(act.DocumentOpen), Save: of(act.DocumentDownload), Remove: of(act.DocumentRemove),
+	return Documents{Save: of(act.DocumentDownload), Remove: of(act.DocumentRemove),
 		Restore: of(act.DocumentRestore), Attach: of(act.DocumentAttach),
 		Upload: of(act.DocumentUpload), Replace: of(act.DocumentReplace)}
 }

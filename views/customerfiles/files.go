@@ -37,9 +37,8 @@ type Screen struct {
 	host   storedfile.Host
 	cuid   string
 
-	owner    func(ctx context.Context, cuid string) Owner
-	owned    Owner
-	noOpener string // why a file is not opened outside the console
+	owner func(ctx context.Context, cuid string) Owner
+	owned Owner
 }
 
 // language is the filter language over files.
@@ -58,7 +57,7 @@ type Owner struct {
 // New returns the screen of a customer's files; start is its first filter. owner reads the index.
 func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, owner func(context.Context, string) Owner, cuid,
 	start string) *Screen {
-	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, owner: owner, noOpener: storedfile.NoOpener(host)}
+	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, owner: owner}
 	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files",
 		One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
@@ -86,12 +85,10 @@ func (s *Screen) Init() tea.Cmd {
 
 func (s *Screen) ownKeys(onPage bool) []keymap.Key {
 	k := s.env.Keys
-	open := k.Documents.Open
-	open.Set(s.noOpener)
 	if onPage {
-		return []keymap.Key{open, k.Documents.Save}
+		return []keymap.Key{k.Documents.Save}
 	}
-	return []keymap.Key{k.List.Open, open, k.Documents.Save, k.Files.Delete}
+	return []keymap.Key{k.List.Open, k.Documents.Save, k.Files.Delete}
 }
 
 func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cmd, bool) {
@@ -99,11 +96,9 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	switch {
 	case k.Documents.Save.Match(msg):
 		return storedfile.AskSave(s.env, s.host, storedfile.FileOf(s.cuid, f)), nil, true
-	case s.noOpener == "" && k.Documents.Open.Match(msg):
-		return storedfile.AskOpen(s.env, s.host, storedfile.FileOf(s.cuid, f)), nil, true
 	case s.Page != nil:
 	case k.List.Open.Match(msg):
-		storedfile.Show(s.List.List, s.host, storedfile.FileOf(s.cuid, f), func() []widget.Pair { return s.card(f) })
+		storedfile.Show(s.List.List, storedfile.FileOf(s.cuid, f), func() []widget.Pair { return s.card(f) })
 		return nil, nil, true
 	case k.Files.Delete.Match(msg):
 		return s.askDelete(f), nil, true

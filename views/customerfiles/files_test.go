@@ -20,7 +20,6 @@ type fake struct {
 	files   []api.CustomerFile
 	calls   int
 	deleted []api.DeleteFile
-	opened  []string
 	err     error
 	aPage   int // files of a page; 0: all
 }
@@ -48,11 +47,6 @@ func (f *fake) caller() endpoint.Caller {
 	endpointtest.On(&c, endpoint.ListFiles, f.list)
 	endpointtest.On(&c, endpoint.DeleteFile, f.remove)
 	return &c
-}
-func (f *fake) Opener() (program, folder, why string) { return "xdg-open", "/state", "" }
-func (f *fake) OpenDocument(_ context.Context, _, id, name string) (string, error) {
-	f.opened = append(f.opened, id+" "+name)
-	return "/state/" + name, nil
 }
 func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
 	f.calls++
@@ -143,24 +137,5 @@ func TestReadsOn(t *testing.T) {
 	r.Send(uitest.Keys("down", "down"))
 	if f.calls != 2 {
 		t.Errorf("%d calls though all was read", f.calls)
-	}
-}
-
-// TestOpenACopy: a file is opened after a yes, from the list and from its page.
-func TestOpenACopy(t *testing.T) {
-	for _, keys := range [][]string{{"O"}, {"enter", "O"}} {
-		f := &fake{files: sample(t)}
-		r, clock := open(t, f)
-		for _, k := range keys {
-			r.Send(uitest.Key(k))
-		}
-		r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
-		if len(f.opened) != 0 {
-			t.Fatal("opened by enter")
-		}
-		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		if len(f.opened) != 1 || f.opened[0] != "f-1 passport.png" {
-			t.Errorf("%q\n%s", f.opened, r.View())
-		}
 	}
 }

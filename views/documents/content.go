@@ -17,10 +17,8 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 	case doc.GUID == "":
 	case s.keys.Save.Match(msg):
 		return storedfile.AskSave(s.env, s.parts.Host, s.known(doc)), nil, true
-	case s.keys.Open.Match(msg):
-		return storedfile.AskOpen(s.env, s.parts.Host, s.known(doc)), nil, true
 	case s.Page == nil && s.env.Keys.List.Open.Match(msg):
-		storedfile.Show(s.List, s.parts.Host, s.known(doc), func() []widget.Pair { return s.grouped(s.card(doc)) })
+		storedfile.Show(s.List, s.known(doc), func() []widget.Pair { return s.grouped(s.card(doc)) })
 		return nil, nil, true
 	}
 	return nil, nil, false

@@ -17,7 +17,7 @@ func TestPageOfADocument(t *testing.T) {
 	r, _ := open(t, f)
 	before := f.calls
 	r.Send(uitest.Key("enter"))
-	r.Has("Document invoice.pdf", "created", "O opens a copy with xdg-open", "w saves it")
+	r.Has("Document invoice.pdf", "created", "w saves it")
 	if f.calls != before {
 		t.Errorf("%d calls", f.calls-before)
 	}
@@ -140,47 +140,5 @@ func TestAttachListReadsOn(t *testing.T) {
 	r.Has("▌ five.pdf", "Another file")
 	if f.calls != calls {
 		t.Errorf("%d calls though all was read", f.calls-calls)
-	}
-}
-
-// TestOpenAsks: the program, the folder and what becomes of the copy are said before it is made;
-// a no and a failure say what happened.
-func TestOpenAsks(t *testing.T) {
-	for _, page := range []bool{false, true} {
-		f := &fake{op: apitest.Operation(nil)}
-		r, clock := open(t, f)
-		if page {
-			r.Send(uitest.Key("enter"))
-		}
-		r.Send(uitest.Key("O"))
-		r.Has("Open a copy of invoice.pdf?", "xdg-open", "/state", "not masked", "Only you can read it", "audit trail", "[ No ]")
-		r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
-		r.Has("Not opened. No copy was made.")
-		if len(f.opened) != 0 {
-			t.Fatal(f.opened)
-		}
-		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		r.Has("Opened a copy: /state/invoice.pdf.")
-		f.openErr = &api.Error{Kind: api.Internal, Public: "xdg-open could not open it: exit status 3."}
-		r.Send(uitest.Key("O"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		r.Has("xdg-open could not open it")
-		if want := string(f.op.Documents[0].GUID) + " invoice.pdf"; len(f.opened) != 2 || f.opened[0] != want {
-			t.Errorf("%q, want twice %q", f.opened, want)
-		}
-	}
-}
-
-func TestOpenSaysWhyNot(t *testing.T) {
-	f := &fake{op: apitest.Operation(nil), noOpen: "The program xdg-open is not installed."}
-	r, _ := open(t, f)
-	if strings.Contains(r.View(), "O open") {
-		t.Errorf("it is offered:\n%s", r.View())
-	}
-	r.Send(uitest.Key("O"))
-	r.Has("xdg-open is not installed")
-	r.Send(uitest.Key("enter"))
-	r.Has("w saves it to a file that you name.", "It cannot be opened from here. The program xdg-open is not installed.")
-	if len(f.opened) != 0 {
-		t.Error(f.opened)
 	}
 }

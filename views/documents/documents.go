@@ -3,7 +3,6 @@
 package documents
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -60,8 +59,6 @@ type Screen struct {
 	parts  Parts
 	keys   keymap.Documents
 
-	noOpener string // why a document is not opened outside the console
-
 	rows *list.Rows[api.Document]
 
 	jobs      []replace.Job
@@ -87,7 +84,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 // NewScreen returns the screen of one operation's documents.
 func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *Screen {
 	s := &Screen{env: env, caller: caller, parts: parts, keys: env.Keys.Documents,
-		noOpener: storedfile.NoOpener(parts.Host), Latest: ui.NewLatest(env, caller, parts.Known, opid)}
+		Latest: ui.NewLatest(env, caller, parts.Known, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: list.TitleOf("Documents", "", opid), OwnStale: true,
 		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},
@@ -206,7 +203,6 @@ func (s *Screen) Refresh() {
 	s.Loaded, s.List.Err = s.Op != nil || s.Latest.Err != nil, s.Latest.Err
 	why := s.whyOff()
 	s.keys.Save.Set(s.noContent())
-	s.keys.Open.Set(cmp.Or(s.noContent(), s.noOpener))
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
 		k.Set(why)
 	}
@@ -384,7 +380,7 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.Page != nil {
-		return append([]keymap.Key{s.keys.Open, s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
+		return append([]keymap.Key{s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
 	}
 	return append(append(append([]keymap.Key{k.List.Open}, keymap.Join(s.keys, k.Related)...), k.List.Filter,
 		k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)

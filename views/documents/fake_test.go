@@ -34,14 +34,11 @@ type fake struct {
 	open    []followup.Row
 	err     error
 
-	files   []api.CustomerFile // of the customer
-	aPage   int                // files of a page; 0: 100
-	seen    []untrusted.Text   // types of documents
-	saved   []string           // paths
-	opened  []string           // "id name"
-	openErr error
-	noOpen  string // why no document is opened
-	far     string // why files of the host are out of reach
+	files []api.CustomerFile // of the customer
+	aPage int                // files of a page; 0: 100
+	seen  []untrusted.Text   // types of documents
+	saved []string           // paths
+	far   string             // why files of the host are out of reach
 
 	described []string // type and info of each upload
 	dir       string   // of the files of replacements
@@ -97,11 +94,6 @@ func (f *fake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.Custo
 		Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
 }
 
-func (f *fake) Opener() (program, folder, why string) { return "xdg-open", "/state", f.noOpen }
-func (f *fake) OpenDocument(_ context.Context, _, id, name string) (string, error) {
-	f.opened = append(f.opened, id+" "+name)
-	return "/state/" + name, f.openErr
-}
 func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
 	f.calls++
 	if f.saved = append(f.saved, path); !over && len(f.saved) == 1 {

@@ -1,4 +1,4 @@
-// Package storedfile saves the content of a document to a file, or opens a copy of it. The screens of an
+// Package storedfile saves the content of a document to a file. The screens of an
 // operation's documents and of a customer's files use it.
 package storedfile
 
@@ -24,17 +24,11 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Host reads and stores the content of a document; each method costs one customer call.
+// Host stores the content of a document.
 type Host interface {
-	// SaveDocument writes it to a file of this host. The error is fs.ErrExist when the file
+	// SaveDocument writes it to a file of this host, for one customer call. The error is fs.ErrExist when the file
 	// is there already and over is false.
 	SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error)
-	// Opener names the program that opens copies of documents and the folder where the copies
-	// are, or says why there is none. It does not wait.
-	Opener() (program, folder, why string)
-	// OpenDocument opens a copy with the program of Opener, which runs on by itself. Only its
-	// owner may read the copy; it is removed when the console ends.
-	OpenDocument(ctx context.Context, cuid, id, name string) (path string, err error)
 	// NoFiles says why files of this host are out of reach, "" when they are not.
 	NoFiles(ctx context.Context) string
 }
@@ -76,28 +70,15 @@ func (d Document) Facts(env *ui.Env) []widget.Pair {
 
 // Show opens a page above l with the facts of a document, and how to see its content.
 // It costs no call.
-func Show[T any](l *list.List[T], host Host, d Document, facts func() []widget.Pair) {
+func Show[T any](l *list.List[T], d Document, facts func() []widget.Pair) {
 	env := l.Env
 	l.Open(d.ID, strings.ToUpper(d.what()[:1])+d.what()[1:]+" "+d.Line(), func(w int) []string {
 		out := append(widget.Pairs(env.Theme, facts(), w), "")
-		for _, sentence := range ways(env, host) {
-			for _, line := range draw.Wrap(sentence, w) {
-				out = append(out, env.Theme.Dim.Render(line))
-			}
+		for _, line := range draw.Wrap(env.Way(env.Keys.Documents.Save)+" saves it to a file that you name.", w) {
+			out = append(out, env.Theme.Dim.Render(line))
 		}
 		return out
 	})
-}
-
-// ways say how a person sees what a document holds.
-func ways(env *ui.Env, host Host) []string {
-	keys := env.Keys.Documents
-	save := env.Way(keys.Save) + " saves it to a file that you name."
-	program, _, why := host.Opener()
-	if why != "" {
-		return []string{save, "It cannot be opened from here. " + why}
-	}
-	return []string{env.Way(keys.Open) + " opens a copy with " + untrusted.Text(program).Line(80) + "; " + save}
 }
 
 // AskSave asks for the target file of a document. If the person cannot use files of this host,
@@ -139,33 +120,6 @@ func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd 
 			return ui.Ended("Saving", done, err), nil
 		}, ui.EndedElsewhere("Not saved", done, err)
 	})
-}
-
-// NoOpener says why documents cannot be opened outside the console; "" if they can.
-func NoOpener(host Host) string {
-	_, _, why := host.Opener()
-	return why
-}
-
-// AskOpen asks before it makes and opens a copy of the document.
-func AskOpen(env *ui.Env, host Host, d Document) ui.Action {
-	program, folder, _ := host.Opener()
-	return ui.Confirm{ID: d.ID, IDLabel: d.what() + " id", Title: "Open a copy", Ask: "Open a copy of " +
-		"" + d.Line() + "?", Verb: "Open",
-		SkipTypedConfirmation: true,
-		Facts: append(d.Facts(env), widget.Pair{Label: "program", Value: untrusted.Text(program).Line(300), Long: true},
-			widget.Pair{Label: "copy in", Value: untrusted.Text(folder).Line(300), Long: true}),
-		Risk: "The copy is not masked. Only you can read it, and it is removed when this console ends. One customer call; " +
-			"the audit trail records it.",
-		Yes: func(ui.Seen) tea.Cmd {
-			return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				path, err := host.OpenDocument(ctx, d.CUID, d.ID, FileName(d))
-				done := "Opened a copy: " + untrusted.Text(path).Line(300) + ". It is removed when this console ends."
-				return func() (ui.Action, tea.Cmd) { return ui.Ended("Opening", done, err), nil },
-					ui.EndedElsewhere("Not opened", done, err)
-			})
-		},
-		No: func() ui.Action { return ui.Notify{Level: ui.Info, Text: "Not opened. No copy was made."} }}
 }
 
 func checkPath(v string) error {

@@ -49,8 +49,6 @@ type Options struct {
 	Notice string // one line to show first; may be empty
 	// Shared is what this console shares with others of its process; nil: it is the only one.
 	Shared *Shared
-
-	opener *opener // nil: nothing is opened outside the console
 }
 
 // Run runs the console for the person in ctx until they leave.
@@ -72,11 +70,6 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	defer feed.close()
 	if opt.Notice != "" {
 		feed.put("notice", ui.Toast{Level: ui.Warning, Text: opt.Notice})
-	}
-	if opt.Local {
-		opt.opener = newOpener(a, opt.Getenv)
-		defer opt.opener.end()
-		defer cancel()
 	}
 	shell := ui.New(shellOptions(feed.announced(ctx), a, who, opt, feed, func(seq string) error {
 		select {
@@ -146,7 +139,7 @@ func environment(c config.Context) ui.Environment {
 // shellOptions are the options of a person's console: its screens, the role's keys and masking, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed,
 	copy func(string) error) ui.Options {
-	d := &backend{App: a, feed: feed, shared: opt.Shared, files: hostFiles{a, opt.opener, noOpener(who)}}
+	d := &backend{App: a, feed: feed, shared: opt.Shared, files: hostFiles{a}}
 	if evidence.Of(ctx) == nil {
 		ctx = evidence.In(ctx, &evidence.Book{})
 	}
@@ -187,7 +180,7 @@ func keep(ctx context.Context, a *app.App, who api.Actor, env func(string) strin
 		return nil, err
 	}
 	came := make(chan struct{}) // the first frame must not wait for the disk
-	go func() { defer close(came); opened(ctx, a, who); app.SweepHandedOut(a.State, a.Log) }()
+	go func() { defer close(came); opened(ctx, a, who) }()
 	stopWork := background(ctx, a)
 	return func() {
 		stopHooks()

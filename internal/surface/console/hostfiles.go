@@ -2,22 +2,16 @@ package console
 
 import (
 	"context"
-	"io"
 
 	"opdeck/api"
-	"opdeck/api/endpoint"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/views/operations"
 )
 
-// hostFiles reads and writes local files for the screens, and opens documents on the desktop. Over SSH they would be
-// the server's, not the person's, so each method returns a refusal.
-type hostFiles struct {
-	app      *app.App
-	opener   *opener // nil: noOpener says why
-	noOpener string
-}
+// hostFiles reads and writes local files for the screens. Over SSH they would be the server's, not the person's, so
+// each method returns a refusal.
+type hostFiles struct{ app *app.App }
 
 // noFiles says why local files are not available, "" if they are.
 func noFiles(ctx context.Context) string {
@@ -62,26 +56,4 @@ func (h hostFiles) Export(ctx context.Context, s index.Sheet, path string,
 	e, err := h.app.Mirror().Export(ctx, s, path, progress)
 	return operations.Exported{Rows: e.Rows, Path: e.Path, Size: e.Size, Fresh: e.Fresh,
 		Lacks: e.Lacks}, err
-}
-
-// Opener returns the program that opens copies of documents and the folder of the copies, or why there is none.
-func (h hostFiles) Opener() (program, folder, why string) {
-	switch {
-	case h.opener == nil:
-		return "", "", h.noOpener
-	case h.opener.why != "":
-		return "", "", h.opener.why
-	}
-	return h.opener.desktop.String(), h.app.State, ""
-}
-
-// OpenDocument opens a copy of a customer's document on the person's desktop.
-func (h hostFiles) OpenDocument(ctx context.Context, cuid, id, name string) (path string, err error) {
-	if _, _, why := h.Opener(); why != "" {
-		return "", api.Refusal("open document", api.RuleFile, "%s", why)
-	}
-	return h.opener.open(ctx, name, func(w io.Writer) error {
-		_, err := endpoint.Do(ctx, h.app.Client, endpoint.DownloadDocument, endpoint.Download{CUID: cuid, GUID: id, To: w})
-		return err
-	})
 }

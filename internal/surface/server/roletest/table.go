@@ -97,7 +97,6 @@ var Table = filled([]Row{
 		Keys: []string{"e", "ctrl+u", "'{new}", "enter"}},
 	{Name: "document.download", Command: "document download {cuid} {free} -", Place: "documents", ID: "{op}",
 		Keys: []string{"w", "ctrl+u", "'{new}", "enter"}},
-	{Name: "document.open", Place: "documents", ID: "{op}", Keys: []string{"O"}},
 	{Name: "approval.approve", Command: "approval approve {request} --yes", Place: "approvals",
 		Keys: []string{"+", "~", "y"}},
 	{Name: "approval.deny", Command: "approval deny {request} --reason no --yes", Place: "approvals",
@@ -126,8 +125,6 @@ func filled(rows []Row) []Row {
 			rows[i].Kind = own.Sends[0]
 		case r.Name == "document.replace": // if the removal is refused, the upload is recorded
 			rows[i].Kind, rows[i].Event = api.ActUploadDocument, string(api.ActUploadDocument)
-		case r.Name == "document.open": // off for everybody without a desktop here
-			rows[i].Event = ""
 		case len(a.Sends) > 0:
 			rows[i].Kind = a.Sends[0]
 		}
