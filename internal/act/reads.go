@@ -111,8 +111,6 @@ var (
 	SessionStatus = declare(&reads, Act{Name: "session.status", Need: api.MayRead,
 		Short: "State, lifetimes and history of the session; costs no call",
 		Place: "session", Key: Key{Press: "6", Hint: "session", Help: "Session", Extra: true}})
-	SessionPeople = declare(&reads, Act{Name: "session.people", Need: api.MayRead,
-		Short: "People with a console open on this store: host, screen and since when; costs no call", Place: "session"})
 	SessionKeep = declare(&reads, Act{Name: "session.keep", Least: AContext, Need: api.MaySession,
 		Short: "Keep the session alive until interrupted", Without: onlyCommand(serves)})
 	SessionProxy = declare(&reads, Act{Name: "session.proxy", Least: AContext, Need: api.MayRead, Event: "lend.began",

@@ -152,10 +152,6 @@ var ownTasks = []task{
 		h.begins()
 		h.press("D").armed("Remove invoice.pdf").press("n")
 	}},
-	{user: "on call", want: "the same by command (`opdeck session people`)", before: "not possible", do: func(h *hands) {
-		h.press("5").shows("billing")
-		h.until("the console among the people", func(string) bool { return strings.Contains(h.command("session", "people"), "limits") })
-	}},
 	{user: "operator", want: "what was `10:44` yesterday: a day and a minute as shown (pasted)", before: "not possible", do: func(h *hands) {
 		o := h.operations()[11]
 		h.press("/").pastes(strings.Replace(o.CreatedAt[:16], "T", " ", 1)).press(enter).matches(`match`).shows(o.CreatedAt[11:16])

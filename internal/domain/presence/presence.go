@@ -24,15 +24,15 @@ const (
 
 // Place is what a person has open in one console.
 type Place struct {
-	Console string    `json:"console"` // one console; a person may have several
-	Scope   string    `json:"scope"`   // base_url and account
-	Object  string    `json:"object"`  // a kind of object, or the screen
-	ID      string    `json:"id"`      // of the object; "" for a screen without one
-	Person  string    `json:"person"`
-	Host    string    `json:"host"`
-	Since   time.Time `json:"since"`
-	Seen    time.Time `json:"seen"`   // last sign of life
-	Dialog  bool      `json:"dialog"` // a question about a write is open
+	Console string // one console; a person may have several
+	Scope   string // base_url and account
+	Object  string // a kind of object, or the screen
+	ID      string // of the object; "" for a screen without one
+	Person  string
+	Host    string
+	Since   time.Time
+	Seen    time.Time // last sign of life
+	Dialog  bool      // a question about a write is open
 }
 
 // Store stores one place for each console.

@@ -54,7 +54,6 @@ var tried = []roletest.Row{
 	{Name: "operation.tree", Command: "operation tree {op}"},
 	{Name: "operation.history", Command: "operation history {op}"},
 	{Name: "session.status", Command: "session status"},
-	{Name: "session.people", Command: "session people"},
 	{Name: "session.reset", Command: "session reset --dry-run"},
 	{Name: "limits", Command: "limits"},
 	{Name: "index.status", Command: "index status"},

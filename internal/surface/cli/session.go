@@ -16,7 +16,6 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/presence"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
@@ -24,24 +23,9 @@ import (
 
 var sessionCommands = commands{
 	act.SessionStatus: sessionStatusCommand, act.SessionKeep: sessionKeepCommand,
-	act.SessionPeople:  sessionPeopleCommand,
 	act.SessionRefresh: sessionRefreshCommand,
 	act.SessionLogin:   sessionLoginCommand, act.SessionReset: sessionResetCommand,
 	act.SessionProxy: sessionProxyCommand, act.SessionExec: sessionExecCommand,
-}
-
-func sessionPeopleCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{Long: "Lists the people who have a console open on this store: on which " +
-		"host, at which screen or object, and since\n" +
-		"when they are there."},
-		func(ctx context.Context, a *app.App, _ []string, out listOf[presence.Place]) error {
-			list, err := a.SharedSession().Connected(ctx)
-			if err != nil {
-				return err
-			}
-			return out.print(list, list, listed(r.options(ctx, a), present.ConnectedColumns, list).
-				none("Nobody has a console open."))
-		})
 }
 
 func sessionStatusCommand(r *root) *cobra.Command {

@@ -47,7 +47,6 @@ var listings = []struct {
 	{name: "approval.list", command: "approval list", whole: "id"},
 	{name: "notify.list", command: "notify list", whole: "name"},
 	{name: "note.list", command: "note list", whole: "at"},
-	{name: "session.people", command: "session people", none: true},
 }
 
 // noTable are commands with CSV that print no table, with the reason.
