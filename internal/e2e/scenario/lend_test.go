@@ -244,7 +244,7 @@ echo ready > ready; while :; do sleep 0.1; done`
 	for _, c := range []struct {
 		args string
 		code int
-	}{{"true", 0}, {"false", 1}, {"/no/such/command", 127}, {"no-such-command", 127}, {x.config, 126}, {"sh -c kill$IFS-KILL$IFS$$", 137}} {
+	}{{"true", 0}, {"false", 1}, {"/no/such/command", 2}, {"no-such-command", 2}, {x.config, 2}, {"sh -c kill$IFS-KILL$IFS$$", 137}} {
 		args := append([]string{"session", "exec", "--"}, strings.Fields(c.args)...)
 		if r := x.start(args...); r.wait(t) != c.code {
 			t.Errorf("%s: exit %d, want %d: %s", c.args, r.cmd.ProcessState.ExitCode(), c.code, r.err.String())

@@ -75,7 +75,7 @@ func TestCommandsThatPrintRecordsReveal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lends := row == act.SessionProxy || row == act.SessionExec // they have one of their own
+		lends := row == act.SessionProxy // it has one of its own
 		if has := cmd.LocalNonPersistentFlags().Lookup("reveal") != nil; has != (row.Reveals || lends) {
 			t.Errorf("%s has --reveal: %v", row.Path(), has)
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -65,18 +64,16 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lendprox
 
 func sessionExecCommand(r *root) *cobra.Command {
 	var as string
-	var reveal bool
 	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and exits with its exit code " +
-		"(127: no such\n" +
-		"command, 126: it cannot be started, 128 plus the signal's number: a signal ended it).\n\n" +
+		"(128 plus the\n" +
+		"signal's number: a signal ended it).\n\n" +
 		"The command finds in its environment OPDECK_PROXY_URL, where the service's paths are answered,\n" +
 		"and OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key\n" +
 		"ends with the command. Passwords and secrets that the config names are not in its environment.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, reveal, args) })}
+		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, args) })}
 	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in "+
 		"the background)")
-	cmd.Flags().BoolVar(&reveal, "reveal", false, "do not mask the answers; the audit trail records each one")
 	cmd.Flags().SetInterspersed(false) // flags after the command belong to the command
 	return cmd
 }
@@ -88,12 +85,12 @@ const (
 )
 
 // lendTo runs a command with a temporary key.
-func lendTo(r *root, ctx context.Context, a *app.App, as string, reveal bool, args []string) error {
+func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) error {
 	b, err := a.LocalBorrower(as, filepath.Base(args[0]))
 	if err != nil {
 		return err
 	}
-	if b.Reveal = b.Reveal || reveal; b.Reveal {
+	if b.Reveal {
 		if err := api.Need(api.WithActor(ctx, b.Who), "reveal", api.MayReveal); err != nil {
 			return err
 		}
@@ -129,7 +126,8 @@ func runPassingSignals(r *root, cmd *exec.Cmd) error {
 	signal.Notify(signals, passedOn()...)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
-		return notStarted(r, cmd.Path, err)
+		return &api.Error{Kind: api.Usage, Public: "The command " + cmd.Path + " cannot be started: " + reasonOfStart(err) +
+			".", Err: err}
 	}
 	done := make(chan struct{})
 	go func() {
@@ -155,21 +153,6 @@ func runPassingSignals(r *root, cmd *exec.Cmd) error {
 	}
 	return &api.Error{Kind: api.Internal, Public: "The command ran, but its input or output could not be passed on: " +
 		err.Error() + ".", Err: err}
-}
-
-// Exit codes of a command that did not start, as in shells.
-const (
-	exitNotRunnable = 126
-	exitNoCommand   = 127
-)
-
-func notStarted(r *root, name string, err error) error {
-	r.printError(&api.Error{Kind: api.Usage, Public: "The command " + name + " cannot be started: " + reasonOfStart(err) +
-		".", Err: err})
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		return exitError(exitNoCommand)
-	}
-	return exitError(exitNotRunnable)
 }
 
 func reasonOfStart(err error) string {
