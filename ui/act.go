@@ -23,11 +23,11 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case Notify:
-		return s.tell(a)
+		return s.status.tell(a)
 	case Copy:
-		return s.copy(a)
+		return s.status.copy(a)
 	case Write:
-		return s.track(a.What, a.Cmd)
+		return s.sent.track(a.What, a.Cmd)
 	}
 	if st == nil {
 		return nil
@@ -39,26 +39,26 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 		s.explain(st, a)
 		return nil
 	}
-	if st != s.top() {
+	if st != s.stack.top() {
 		return nil
 	}
 	switch a := a.(type) {
 	case Open:
-		cmd := s.open(a.Place)
-		if rows, ok := s.Top().(Selecter); ok && a.Row != "" {
+		cmd := s.route.open(a.Place)
+		if rows, ok := s.stack.top().screen.(Selecter); ok && a.Row != "" {
 			rows.Select(a.Row)
 		}
 		return cmd
 	case Confirm:
 		s.confirm(st, a)
 	case Ask:
-		s.push(newInput(st.id, NewForm(st.env, a)))
+		s.dialogs.push(newInput(st.id, NewForm(st.env, a)))
 	case Fill:
-		s.push(newInput(st.id, a.Form))
+		s.dialogs.push(newInput(st.id, a.Form))
 	case Choose:
-		s.push(newMenu(s, st.id, a))
+		s.dialogs.push(newMenu(s, st.id, a))
 	case Raw:
-		s.push(newRaw(s, st.id, a))
+		s.dialogs.push(newRaw(s, st.id, a))
 	}
 	return nil
 }
@@ -67,30 +67,30 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 // opens that form again.
 func (s *Shell) explain(st *openScreen, e Explain) {
 	if e.then != nil {
-		e.Lines = append(slices.Clone(e.Lines), e.then(s.keys, s.way))
+		e.Lines = append(slices.Clone(e.Lines), e.then(s.win.keys, s.win.way))
 	}
 	if e.failed {
-		s.activity.note(s.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
+		s.head.activity.note(s.win.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
 	}
 	form := st.sent
 	if e.failed {
 		st.sent = nil
 	}
-	if !e.resending || form == nil || st != s.top() {
-		s.push(newExplain(s, st.id, e))
+	if !e.resending || form == nil || st != s.stack.top() {
+		s.dialogs.push(newExplain(s, st.id, e))
 		return
 	}
-	s.push(newRefused(s, st.id, form, e))
+	s.dialogs.push(newRefused(s, st.id, form, e))
 }
 
 const maxRawLines = 50_000
 
 // withdraw closes the question of a screen about an id.
 func (s *Shell) withdraw(owner screenID, w Withdraw) tea.Cmd {
-	for _, q := range s.questions() {
+	for _, q := range s.dialogs.questions() {
 		if q.screen == owner && q.c.ID == w.ID {
-			s.remove(q)
-			return s.notify(Warning, w.Why)
+			s.dialogs.remove(q)
+			return s.status.notify(Warning, w.Why)
 		}
 	}
 	return nil

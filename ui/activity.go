@@ -86,10 +86,10 @@ func newActivity(s *Shell) *pager {
 	}
 	p.live = func(s *Shell, now time.Time) time.Time {
 		var at time.Time
-		for _, c := range s.activity.calls {
+		for _, c := range s.head.activity.calls {
 			switch c.Phase {
 			case CallWaits:
-				_, next := format.Until(s.goes(c), now)
+				_, next := format.Until(s.head.goes(c), now)
 				at = Sooner(at, next)
 			case CallRuns:
 				_, next := unanswered(c, now)
@@ -102,10 +102,10 @@ func newActivity(s *Shell) *pager {
 }
 
 func activityLines(s *Shell) []string {
-	now := s.now()
+	now := s.win.now()
 	var open, over []string
-	for i := len(s.activity.calls) - 1; i >= 0; i-- {
-		c := s.activity.calls[i]
+	for i := len(s.head.activity.calls) - 1; i >= 0; i-- {
+		c := s.head.activity.calls[i]
 		line := callLine(s, c, now)
 		if c.Phase == CallWaits || c.Phase == CallRuns {
 			open = append(open, line)
@@ -113,30 +113,30 @@ func activityLines(s *Shell) []string {
 			over = append(over, line)
 		}
 	}
-	out := []string{s.th.Title.Render("Now")}
-	for _, w := range s.Waiting() {
-		out = append(out, "  "+s.th.Warn.Render(s.th.Signs.Wait+" sent, no answer yet: "+w))
+	out := []string{s.win.th.Title.Render("Now")}
+	for _, w := range s.sent.waiting() {
+		out = append(out, "  "+s.win.th.Warn.Render(s.win.th.Signs.Wait+" sent, no answer yet: "+w))
 	}
 	out = append(out, open...)
 	if len(out) == 1 {
-		out = append(out, s.th.Dim.Render("  Nothing in progress."))
+		out = append(out, s.win.th.Dim.Render("  Nothing in progress."))
 	}
 	var notes []string
-	for i := len(s.activity.notes) - 1; i >= 0; i-- {
-		n := s.activity.notes[i]
-		sign, word, tone := n.kind.look(s.th)
+	for i := len(s.head.activity.notes) - 1; i >= 0; i-- {
+		n := s.head.activity.notes[i]
+		sign, word, tone := n.kind.look(s.win.th)
 		text := n.text
 		if n.times > 1 {
-			text += s.th.Dim.Render("  " + times(n.times) + " since " + format.Clock(n.first, s.shown.zone))
+			text += s.win.th.Dim.Render("  " + times(n.times) + " since " + format.Clock(n.first, s.win.shown.zone))
 		}
-		notes = append(notes, "  "+s.th.Dim.Render(format.Clock(n.at, s.shown.zone))+"  "+
-			s.th.Tone(tone).Render(draw.Fit(sign+" "+word, activityWord))+" "+text)
+		notes = append(notes, "  "+s.win.th.Dim.Render(format.Clock(n.at, s.win.shown.zone))+"  "+
+			s.win.th.Tone(tone).Render(draw.Fit(sign+" "+word, activityWord))+" "+text)
 	}
 	latest := min(len(notes), latestNotes)
 	section := func(title string, lines []string) {
-		out = append(out, "", s.th.Title.Render(title))
+		out = append(out, "", s.win.th.Title.Render(title))
 		if len(lines) == 0 {
-			lines = []string{s.th.Dim.Render("  None yet.")}
+			lines = []string{s.win.th.Dim.Render("  None yet.")}
 		}
 		out = append(out, lines...)
 	}
@@ -149,12 +149,12 @@ func activityLines(s *Shell) []string {
 }
 
 func callLine(s *Shell, c CallFacts, now time.Time) string {
-	th := s.th
+	th := s.win.th
 	var sign, word string
 	tone := theme.Plain
 	switch c.Phase {
 	case CallWaits:
-		left, _ := format.Until(s.goes(c), now)
+		left, _ := format.Until(s.head.goes(c), now)
 		sign, word, tone = th.Signs.Wait, "waits "+left, theme.Warn
 	case CallRuns:
 		ago, _ := unanswered(c, now)
@@ -167,7 +167,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	case CallUnknown:
 		sign, word, tone = th.Signs.Unknown, "unknown", theme.Warn
 	}
-	line := "  " + th.Dim.Render(format.Clock(c.At, s.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word,
+	line := "  " + th.Dim.Render(format.Clock(c.At, s.win.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word,
 		activityWord)) + " " + safe(c.What)
 	if c.Class != "" {
 		line += th.Dim.Render("  " + safe(c.Class))

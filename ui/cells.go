@@ -26,7 +26,7 @@ func (s *window) choices(list []Found) []Choice {
 		out[i] = Choice{Text: f.Text, About: f.About}
 		for _, c := range f.Cells {
 			if !c.Day.IsZero() {
-				c.Text = format.Date(c.Day, s.Zone())
+				c.Text = format.Date(c.Day, s.shown.zone)
 			}
 			out[i].Cells = append(out[i].Cells, c)
 		}

@@ -78,18 +78,18 @@ type copiedMsg struct {
 
 // copy returns a command that sends text to the terminal.
 func (s *statusLine) copy(c Copy) tea.Cmd {
-	if s.opt.Report != nil {
-		s.opt.Report(c)
+	if s.win.opt.Report != nil {
+		s.win.opt.Report(c)
 		return nil
 	}
-	seq, err := s.opt.Clip.Sequence(c.Text)
-	if err == nil && s.opt.Copy == nil {
+	seq, err := s.win.opt.Clip.Sequence(c.Text)
+	if err == nil && s.win.opt.Copy == nil {
 		err = ErrNoClip
 	}
 	if err != nil {
 		return s.notify(Error, "Not copied: "+err.Error()+".")
 	}
-	write, what := s.opt.Copy, c.What
+	write, what := s.win.opt.Copy, c.What
 	return func() tea.Msg { return copiedMsg{what, write(seq)} }
 }
 

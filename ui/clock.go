@@ -20,16 +20,16 @@ const (
 // next is the time when drawn text changes next; zero if none does.
 func (s *Shell) next(now time.Time) time.Time {
 	switch {
-	case s.lock.on: // the screen is blank
+	case s.status.lock.on: // the screen is blank
 		return time.Time{}
-	case !s.visible():
-		return Sooner(s.shown.revealed, s.lockAt())
+	case !s.status.visible():
+		return Sooner(s.win.shown.revealed, s.status.lockAt())
 	}
-	at := Sooner(s.headerNext(now), s.notice.until, s.shown.revealed, s.lockAt())
-	for _, o := range s.overlays {
+	at := Sooner(s.head.headerNext(now), s.status.notice.until, s.win.shown.revealed, s.status.lockAt())
+	for _, o := range s.dialogs.overlays {
 		at = Sooner(at, o.counts(s, now))
 	}
-	if top := s.top(); top != nil {
+	if top := s.stack.top(); top != nil {
 		if c, ok := top.screen.(Ticker); ok {
 			if t := c.NextTick(now); !t.IsZero() {
 				at = Sooner(at, later(t, now.Add(soonestScreen)))
@@ -59,7 +59,7 @@ type tick struct {
 // least as early. It keeps a later one for its own time, so that there are never two
 // for the same time.
 func (s *Shell) schedule() tea.Cmd {
-	now := s.now()
+	now := s.win.now()
 	at := s.next(now)
 	if at.IsZero() {
 		return nil
@@ -72,7 +72,7 @@ func (s *Shell) schedule() tea.Cmd {
 	s.tickSeq++
 	seq := s.tickSeq
 	s.ticks = append(s.ticks, tick{seq, at})
-	return s.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
+	return s.win.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
 }
 
 // ticked handles a wake-up: it removes what has expired and lays out the screen on top
@@ -83,11 +83,11 @@ func (s *Shell) ticked(msg tickMsg) tea.Cmd {
 		return nil
 	}
 	s.ticks = slices.Delete(s.ticks, i, i+1)
-	now := s.now()
-	s.expireNotice(now)
-	cmd := s.maskAgain(now)
-	if top := s.top(); top != nil && s.visible() {
-		return tea.Batch(cmd, s.deliver(top, Tick{}))
+	now := s.win.now()
+	s.status.expireNotice(now)
+	cmd := s.mode.maskAgain(now)
+	if top := s.stack.top(); top != nil && s.status.visible() {
+		return tea.Batch(cmd, s.route.deliver(top, Tick{}))
 	}
 	return cmd
 }

@@ -104,30 +104,36 @@ type Text struct {
 }
 
 // Top returns the screen on top, or nil.
-func (s *screenStack) Top() Screen {
-	if st := s.top(); st != nil {
+func (s *Shell) Top() Screen {
+	if st := s.stack.top(); st != nil {
 		return st.screen
 	}
 	return nil
 }
 
 // Root reports whether only the first screen is open.
-func (s *screenStack) Root() bool { return len(s.stack) <= 1 }
+func (s *Shell) Root() bool { return len(s.stack.stack) <= 1 }
 
 // Driver operates a shell that is not drawn: it reports what is open, presses keys, answers questions and
 // picks items.
 type Driver struct{ *Shell }
 
+// Waiting returns the names of writes that were sent and not answered yet.
+func (s Driver) Waiting() []string { return s.sent.waiting() }
+
+// Back closes the top screen; on the first one it asks whether to leave.
+func (s Driver) Back() tea.Cmd { return s.route.back() }
+
 // Searching reports whether a typed text is being looked for in the local data.
-func (s Driver) Searching() bool { return s.searches > 0 }
+func (s Driver) Searching() bool { return s.win.searches > 0 }
 
 // Keys returns the keys of the screen on top, then those of all screens.
 func (s Driver) Keys() []keymap.Key {
 	var out []keymap.Key
-	if st := s.top(); st != nil {
+	if st := s.stack.top(); st != nil {
 		out = append(out, st.screen.Keys()...)
-		for _, k := range keymap.All(s.keys.Global) {
-			if s.offers(st, k) {
+		for _, k := range keymap.All(s.win.keys.Global) {
+			if s.win.offers(st, k) {
 				out = append(out, k)
 			}
 		}
@@ -136,21 +142,21 @@ func (s Driver) Keys() []keymap.Key {
 }
 
 // Map returns the shell's keys, for a host that presses them.
-func (s *window) Map() *keymap.Map { return s.keys }
+func (s *Shell) Map() *keymap.Map { return s.win.keys }
 
 // Show opens a place, unless it is already on top.
 func (s Driver) Show(p Place) tea.Cmd {
-	if st := s.top(); st != nil && st.screen.Place() == p {
+	if st := s.stack.top(); st != nil && st.screen.Place() == p {
 		return nil
 	}
-	return s.open(p)
+	return s.route.open(p)
 }
 
 // Escape lets the screen on top close a filter or a page of its own;
 // false if it has none open.
 func (s Driver) Escape() (tea.Cmd, bool) {
-	st := s.top()
-	a, cmd := Update(st.screen, s.keys.Global.Back.Msg())
+	st := s.stack.top()
+	a, cmd := Update(st.screen, s.win.keys.Global.Back.Msg())
 	return tea.Batch(s.act(st, a), cmd), a != nil || cmd != nil
 }
 
@@ -159,22 +165,22 @@ func (s Driver) Home() tea.Cmd {
 	if s.Root() {
 		return nil
 	}
-	return s.unwind(0)
+	return s.route.unwind(0)
 }
 
 // Elapse applies the effects of time: it masks revealed values again.
-func (s Driver) Elapse() tea.Cmd { return s.maskAgain(s.now()) }
+func (s Driver) Elapse() tea.Cmd { return s.mode.maskAgain(s.win.now()) }
 
 // Zone returns the time zone of shown times.
-func (s *window) Zone() *time.Location { return s.shown.zone }
+func (s *Shell) Zone() *time.Location { return s.win.shown.zone }
 
 // Dialog returns the open dialog: a Question, Ask, Choose, Explain or
 // Text; nil for none.
 func (s Driver) Dialog() any {
-	if len(s.overlays) == 0 {
+	if len(s.dialogs.overlays) == 0 {
 		return nil
 	}
-	switch o := s.overlays[len(s.overlays)-1].(type) {
+	switch o := s.dialogs.overlays[len(s.dialogs.overlays)-1].(type) {
 	case *question:
 		return Question{o.c, o.typed}
 	case *input:
@@ -223,7 +229,7 @@ func (s Driver) Submit(text []string, secrets []secret.Value) tea.Cmd {
 
 // Pick takes item i of the open menu.
 func (s Driver) Pick(i int) tea.Cmd {
-	m, ok := s.overlays[len(s.overlays)-1].(*menu)
+	m, ok := s.dialogs.overlays[len(s.dialogs.overlays)-1].(*menu)
 	if ok && m.More != nil && i == len(m.Items)-1 {
 		return m.readOn(s.Shell) // it stays open
 	}
@@ -237,17 +243,17 @@ func (s Driver) Pick(i int) tea.Cmd {
 
 // closing closes the dialog on top and performs the result of take.
 func (s Driver) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
-	o := s.overlays[len(s.overlays)-1]
+	o := s.dialogs.overlays[len(s.dialogs.overlays)-1]
 	a, cmd := take(o)
-	s.remove(o)
+	s.dialogs.remove(o)
 	return s.finish(o, a, cmd)
 }
 
 // Standing returns what is wrong, and the state of session and budgets, in sentences.
-func (s *topLine) Standing() []string {
-	now := s.now()
-	out := []string{present.VerdictLine(s.verdictOptions(), s.shown.found.Verdict).Text}
-	if f := s.session; f.State != "" {
+func (s Driver) Standing() []string {
+	now := s.head.win.now()
+	out := []string{present.VerdictLine(s.head.win.verdictOptions(), s.head.win.shown.found.Verdict).Text}
+	if f := s.head.session; f.State != "" {
 		line := "The session is " + safe(f.State) + "."
 		if f.AccessUntil.After(now) {
 			left, _ := format.Until(f.AccessUntil, now)
@@ -255,11 +261,11 @@ func (s *topLine) Standing() []string {
 		}
 		out = append(out, line)
 	}
-	if b, ok := s.budgets["billing"]; ok {
+	if b, ok := s.head.budgets["billing"]; ok {
 		out = append(out, "Budget: "+format.Plural(b.Room, "billing call", "billing calls")+" left of "+
 			format.Count(b.Limit)+" a minute.")
 	}
-	if n := s.asked; n > 0 {
+	if n := s.head.asked; n > 0 {
 		out = append(out, format.Plural(n, "write waits", "writes wait")+" for your approval.")
 	}
 	return out

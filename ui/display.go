@@ -13,33 +13,33 @@ import (
 const revealFor = 30 * time.Second
 
 // viewMode is the theme, the time zone and the masking of shown values.
-type viewMode struct{ *router }
+type viewMode struct{ route *router }
 
-func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.shown.zone != time.UTC) }
+func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.route.status.win.shown.zone != time.UTC) }
 
 func (s *viewMode) showUTC(utc bool) tea.Cmd {
 	word := "Times are now in UTC."
-	s.shown.zone = time.UTC
+	s.route.status.win.shown.zone = time.UTC
 	if !utc {
-		s.shown.zone = s.shown.local
-		word = "Times are now local (" + s.now().In(s.shown.zone).Format("MST, -07:00") + ")."
+		s.route.status.win.shown.zone = s.route.status.win.shown.local
+		word = "Times are now local (" + s.route.status.win.now().In(s.route.status.win.shown.zone).Format("MST, -07:00") + ")."
 	}
-	return tea.Batch(s.notify(Info, word), s.broadcast(DisplayChanged{}))
+	return tea.Batch(s.route.status.notify(Info, word), s.route.broadcast(DisplayChanged{}))
 }
 
 func (s *viewMode) reveal() tea.Cmd {
-	if !s.shown.masked {
-		return s.notify(Info, "Nothing is masked: masking is off in the configuration.")
+	if !s.route.status.win.shown.masked {
+		return s.route.status.notify(Info, "Nothing is masked: masking is off in the configuration.")
 	}
-	if !s.shown.revealed.IsZero() {
-		s.shown.revealed = time.Time{}
-		return tea.Batch(s.notify(Info, "Values are masked again."), s.broadcast(DisplayChanged{}))
+	if !s.route.status.win.shown.revealed.IsZero() {
+		s.route.status.win.shown.revealed = time.Time{}
+		return tea.Batch(s.route.status.notify(Info, "Values are masked again."), s.route.broadcast(DisplayChanged{}))
 	}
-	if s.opt.Reveal == nil {
+	if s.route.status.win.opt.Reveal == nil {
 		return s.revealed(revealedMsg{})
 	}
-	ask, ctx, at := s.opt.Reveal, s.root, Place{}
-	if st := s.top(); st != nil {
+	ask, ctx, at := s.route.status.win.opt.Reveal, s.route.status.win.root, Place{}
+	if st := s.route.status.stack.top(); st != nil {
 		at = st.screen.Place()
 	}
 	return func() tea.Msg { return revealedMsg{ask(ctx, at)} }
@@ -50,19 +50,19 @@ type revealedMsg struct{ err error }
 
 func (s *viewMode) revealed(m revealedMsg) tea.Cmd {
 	if m.err != nil {
-		return s.notify(Denied, api.AsError(m.err).Public)
+		return s.route.status.notify(Denied, api.AsError(m.err).Public)
 	}
-	s.shown.revealed = s.now().Add(revealFor)
-	return tea.Batch(s.notify(Warning, "Masked values are shown for 30 s."), s.broadcast(DisplayChanged{}))
+	s.route.status.win.shown.revealed = s.route.status.win.now().Add(revealFor)
+	return tea.Batch(s.route.status.notify(Warning, "Masked values are shown for 30 s."), s.route.broadcast(DisplayChanged{}))
 }
 
 // maskAgain masks revealed values after revealFor.
 func (s *viewMode) maskAgain(now time.Time) tea.Cmd {
-	if s.shown.revealed.IsZero() || now.Before(s.shown.revealed) {
+	if s.route.status.win.shown.revealed.IsZero() || now.Before(s.route.status.win.shown.revealed) {
 		return nil
 	}
-	s.shown.revealed = time.Time{}
-	return s.broadcast(DisplayChanged{})
+	s.route.status.win.shown.revealed = time.Time{}
+	return s.route.broadcast(DisplayChanged{})
 }
 
 // themeKept is the result of saving the person's theme.
@@ -73,9 +73,9 @@ type themeKept struct {
 
 // keepTheme saves the theme of a name for the person and says so; shown is the name to read.
 func (s *viewMode) keepTheme(shown, name string) tea.Cmd {
-	keep, ctx := s.opt.KeepTheme, context.WithoutCancel(s.root)
+	keep, ctx := s.route.status.win.opt.KeepTheme, context.WithoutCancel(s.route.status.win.root)
 	if keep == nil {
-		return s.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
+		return s.route.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
 	}
 	return func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
 }
@@ -83,7 +83,7 @@ func (s *viewMode) keepTheme(shown, name string) tea.Cmd {
 // onThemeKept says whether the theme will be the same the next time.
 func (s *viewMode) onThemeKept(msg themeKept) tea.Cmd {
 	if msg.err != nil {
-		return s.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
+		return s.route.status.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
 	}
-	return s.notify(Info, "Theme "+msg.shown+", saved for you.")
+	return s.route.status.notify(Info, "Theme "+msg.shown+", saved for you.")
 }

@@ -19,8 +19,8 @@ type waitingKey struct {
 // person must choose the object first, it shows the key instead.
 func (s *router) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 	i := slices.Index(placeKinds, kind)
-	cmd, _ := s.jump(s.keys.Global.Places()[i].Msg())
-	top := s.top()
+	cmd, _ := s.jump(s.status.win.keys.Global.Places()[i].Msg())
+	top := s.status.stack.top()
 	switch {
 	case top == nil || top.screen.Place().Kind != kind: // a dialog asks for an id or about typed text
 		return cmd
@@ -28,32 +28,32 @@ func (s *router) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 		s.afterRead = waitingKey{top.id, k}
 		return cmd
 	}
-	return tea.Batch(cmd, s.notify(Info, k.Help().Key+": "+k.Long+"."))
+	return tea.Batch(cmd, s.status.notify(Info, k.Help().Key+": "+k.Long+"."))
 }
 
 // pressPending presses the waiting key, unless the screen on top is still loading.
 func (s *Shell) pressPending() tea.Cmd {
-	top := s.top()
+	top := s.stack.top()
 	switch {
-	case s.afterRead.at == 0:
+	case s.route.afterRead.at == 0:
 		return nil
-	case top == nil || top.id != s.afterRead.at || len(s.overlays) > 0 || top.screen.Editing():
-		s.afterRead = waitingKey{}
+	case top == nil || top.id != s.route.afterRead.at || len(s.dialogs.overlays) > 0 || top.screen.Editing():
+		s.route.afterRead = waitingKey{}
 		return nil
 	case top.screen.Source().Loading:
 		return nil
 	}
-	k := s.afterRead.key
-	s.afterRead = waitingKey{}
+	k := s.route.afterRead.key
+	s.route.afterRead = waitingKey{}
 	return s.press(k.Msg())
 }
 
 // unwindThen closes all screens above stack[i] and then calls a function. It asks first
 // if one of them has typed text.
 func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
-	id := s.stack[i].id
-	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(s)) }
-	for _, st := range s.stack[i+1:] {
+	id := s.status.stack.stack[i].id
+	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.route.closeAbove(id), then(s)) }
+	for _, st := range s.status.stack.stack[i+1:] {
 		if what := unsaved(st); what != "" {
 			return s.askDiscard(what, "", closing)
 		}
@@ -64,34 +64,34 @@ func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 // RunCommand runs a command for the screen on top.
 func (s *Shell) RunCommand(c Command) tea.Cmd {
 	a, cmd := c.action()
-	return tea.Batch(s.act(s.top(), a), cmd)
+	return tea.Batch(s.act(s.stack.top(), a), cmd)
 }
 
 // setTheme changes the theme.
 func (s *Shell) setTheme(name string) tea.Cmd {
-	next := s.opt.Themes(name)
+	next := s.win.opt.Themes(name)
 	if next == nil {
-		return s.notify(Denied, "Unknown theme: "+safe(name)+".")
+		return s.status.notify(Denied, "Unknown theme: "+safe(name)+".")
 	}
-	*s.th = *next // screens and widgets hold the same pointer
-	s.hinted = [2]hinted{}
-	return tea.Batch(s.keepTheme(next.Name, name), s.broadcast(DisplayChanged{}))
+	*s.win.th = *next // screens and widgets hold the same pointer
+	s.hints.hinted = [2]hinted{}
+	return tea.Batch(s.mode.keepTheme(next.Name, name), s.route.broadcast(DisplayChanged{}))
 }
 
 // switchContext exits the console to open it on another context. It waits for writes that
 // were sent, and asks about typed text.
 func (s *exit) switchContext(name string) tea.Cmd {
 	leave := func(s *Shell) tea.Cmd {
-		s.context = name
-		return s.Leave()
+		s.exit.context = name
+		return s.exit.leave()
 	}
-	for _, st := range s.stack {
+	for _, st := range s.route.status.stack.stack {
 		if what := unsaved(st); what != "" {
-			return s.askDiscard(what, "The console opens "+safe(name)+".", leave)
+			return s.route.askDiscard(what, "The console opens "+safe(name)+".", leave)
 		}
 	}
-	return s.perform(nil, do(leave))
+	return s.route.perform(nil, do(leave))
 }
 
 // NextContext returns the context to open after the console has exited; "" for none.
-func (s *exit) NextContext() string { return s.context }
+func (s *Shell) NextContext() string { return s.exit.context }

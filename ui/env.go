@@ -91,9 +91,9 @@ func (e *Env) Preview() bool { return !e.shared.alone }
 // person.
 func (e *Env) SwitchPreview() Action {
 	return do(func(s *Shell) tea.Cmd {
-		s.shown.alone = !s.shown.alone
-		cmds := []tea.Cmd{s.broadcast(DisplayChanged{})}
-		if keep, ctx, on := s.opt.KeepPreview, context.WithoutCancel(s.root), !s.shown.alone; keep != nil {
+		s.win.shown.alone = !s.win.shown.alone
+		cmds := []tea.Cmd{s.route.broadcast(DisplayChanged{})}
+		if keep, ctx, on := s.win.opt.KeepPreview, context.WithoutCancel(s.win.root), !s.win.shown.alone; keep != nil {
 			cmds = append(cmds, func() tea.Msg { keep(ctx, on); return nil })
 		}
 		return tea.Batch(cmds...)

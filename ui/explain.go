@@ -27,10 +27,10 @@ type explain struct {
 
 func newExplain(s *Shell, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav,
-		copy: s.keys.Item.CopyID}
+	x := &explain{dialog: dialog{owner}, e: e, armed: s.win.now().Add(quiet), k: s.win.keys.Dialog, nav: s.win.keys.Nav,
+		copy: s.win.keys.Item.CopyID}
 	if e.failed {
-		x.armed = s.now().Add(armAfter)
+		x.armed = s.win.now().Add(armAfter)
 	}
 	return x
 }
@@ -54,7 +54,7 @@ func (x *explain) counts(_ *Shell, now time.Time) time.Time {
 }
 
 func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
-	switch now := s.now(); {
+	switch now := s.win.now(); {
 	case now.Before(x.armed) && x.e.failed:
 		x.armed = later(x.armed, now.Add(quiet))
 	case now.Before(x.armed) || p.IsText() || p.Burst:
@@ -74,13 +74,13 @@ func (x *explain) panel(s *Shell, w, _ int, now time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
 	p := panel{title: x.e.Title, scroll: x.scroll, tone: cmp.Or(x.e.Tone, theme.Warn)}
 	if x.e.failed && now.Before(x.armed) {
-		p.foot = s.th.Signs.Wait + " keys are ignored for a moment"
+		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
 	}
 	for _, l := range x.e.Lines {
 		p.body = append(p.body, draw.Wrap(safe(l), in)...)
 	}
 	if len(x.e.Facts) > 0 {
-		p.body = append(append(p.body, ""), widget.Pairs(s.th, x.e.Facts, in)...)
+		p.body = append(append(p.body, ""), widget.Pairs(s.win.th, x.e.Facts, in)...)
 	}
 	return p
 }

@@ -70,7 +70,7 @@ func canResend(e *api.Error) bool {
 func newRefused(s *Shell, owner screenID, m FormModel, e Explain) *input {
 	m.form().refuse(e)
 	d := newInput(owner, m)
-	d.armed = s.now().Add(armAfter)
+	d.armed = s.win.now().Add(armAfter)
 	return d
 }
 

@@ -80,12 +80,12 @@ type resolvedMsg struct {
 // OpenTyped opens an operation, or another place of one, by what a list shows of it. If
 // several match, it offers them.
 func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
-	find, ctx, m := s.opt.Finder, s.root, resolvedMsg{kind: kind, q: s.search(typed, false)}
+	find, ctx, m := s.win.opt.Finder, s.win.root, resolvedMsg{kind: kind, q: s.win.search(typed, false)}
 	if find == nil {
 		m.finding = unsearched(typed)
 		return s.resolved(m)
 	}
-	s.searches++
+	s.win.searches++
 	return func() tea.Msg {
 		m.finding, m.err = find.Find(ctx, m.q)
 		return m
@@ -94,7 +94,7 @@ func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
 
 // search is a Search of this person.
 func (s *window) search(typed string, customers bool) Search {
-	return Search{Text: typed, Customers: customers, Zone: s.Zone()}
+	return Search{Text: typed, Customers: customers, Zone: s.shown.zone}
 }
 
 // resolved opens the only match, or offers several.
@@ -102,18 +102,18 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 	rows := m.finding.rows(m.q.Text)
 	switch {
 	case m.err != nil:
-		return s.notify(Error, indexError(m.err))
+		return s.status.notify(Error, indexError(m.err))
 	case m.finding.Only != "":
-		return s.open(Place{Kind: m.kind, ID: m.finding.Only})
+		return s.route.open(Place{Kind: m.kind, ID: m.finding.Only})
 	case len(rows) == 0:
-		return s.notify(Denied, m.finding.nothing(m.q.Text))
+		return s.status.notify(Denied, m.finding.nothing(m.q.Text))
 	case len(rows) == 1:
-		return s.open(rows[0].in(m.kind))
+		return s.route.open(rows[0].in(m.kind))
 	}
 	title := format.Plural(len(m.finding.Matches), "operation matches", "operations match") + " “" + safe(m.q.Text) + "”"
-	s.push(newMenu(s, 0, Choose{Title: title, Items: s.choices(rows),
+	s.dialogs.push(newMenu(s, 0, Choose{Title: title, Items: s.win.choices(rows),
 		Pick: func(i int) (Action, tea.Cmd) {
-			return do(func(s *Shell) tea.Cmd { return s.open(rows[i].in(m.kind)) }), nil
+			return do(func(s *Shell) tea.Cmd { return s.route.open(rows[i].in(m.kind)) }), nil
 		}}))
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 
 // topLine is the first two lines, and the facts that they show: session, budgets, calls.
 type topLine struct {
-	*window
-	*screenStack
+	win      *window
+	stack    *screenStack
 	session  SessionFacts
 	budgets  map[string]BudgetFacts
 	others   Presence
@@ -40,41 +40,41 @@ func (s *window) compact() bool { return s.w < compactBelow }
 
 // header is the first line: context, person, session and budget.
 func (s *topLine) header(now time.Time) string {
-	left := s.badges()
-	a := s.opt.About
+	left := s.win.badges()
+	a := s.win.opt.About
 	who := safe(a.Context)
-	if s.compact() {
+	if s.win.compact() {
 		if asked := s.waiting(false); asked != "" {
 			left += " " + asked
 		}
 		if wrong := s.wrong(); wrong != "" { // matters more than the name
 			left += " " + wrong
 		}
-		room := s.w - draw.Width(left) - 1
+		room := s.win.w - draw.Width(left) - 1
 		if room < 3 || who == "" {
-			return draw.Lay([]string{left}, s.w, 1)[0]
+			return draw.Lay([]string{left}, s.win.w, 1)[0]
 		}
-		return left + " " + s.th.Strong.Render(draw.Cut(who, room))
+		return left + " " + s.win.th.Strong.Render(draw.Cut(who, room))
 	}
-	left += " " + s.th.Strong.Render(draw.Cut(who, 24))
+	left += " " + s.win.th.Strong.Render(draw.Cut(who, 24))
 	there := ""
 	if who := person(a); who != "" {
-		there = s.th.Dim.Render(" " + s.th.Signs.Sep + " " + draw.Cut(who, 30))
+		there = s.win.th.Dim.Render(" " + s.win.th.Signs.Sep + " " + draw.Cut(who, 30))
 	}
 	if a.Proxy != "" {
-		there += s.th.Dim.Render(" " + s.th.Signs.Sep + " via " + draw.Cut(safe(a.Proxy), 30))
+		there += s.win.th.Dim.Render(" " + s.win.th.Signs.Sep + " via " + draw.Cut(safe(a.Proxy), 30))
 	}
 	var right []string
-	if !s.shown.revealed.IsZero() {
-		t, _ := format.Until(s.shown.revealed, now)
-		right = append(right, s.th.Warn.Render("revealed "+t))
+	if !s.win.shown.revealed.IsZero() {
+		t, _ := format.Until(s.win.shown.revealed, now)
+		right = append(right, s.win.th.Warn.Render("revealed "+t))
 	}
-	if st := s.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
+	if st := s.stack.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
 		names := make([]string, len(s.others.Others))
 		for i, p := range s.others.Others {
 			names[i] = p.String()
 		}
-		right = append(right, s.th.Warn.Render(draw.Cut(strings.Join(names, ", "), 24)+" here too"))
+		right = append(right, s.win.th.Warn.Render(draw.Cut(strings.Join(names, ", "), 24)+" here too"))
 	}
 	if asked := s.waiting(true); asked != "" {
 		right = append(right, asked)
@@ -88,20 +88,20 @@ func (s *topLine) header(now time.Time) string {
 	}
 	room := s.room(now)
 	right = append(right, room.long)
-	sep := " " + s.th.Dim.Render(s.th.Signs.Sep) + " "
+	sep := " " + s.win.th.Dim.Render(s.win.th.Signs.Sep) + " "
 	// Budget and token stay; names are dropped, the person's first.
 	facts := strings.Join(right, sep) + " "
-	if draw.Width(left)+1+draw.Width(facts) > s.w { // the badges stay
-		right[len(right)-1] = s.th.Dim.Render(safe(s.class())+" ") + room.short
+	if draw.Width(left)+1+draw.Width(facts) > s.win.w { // the badges stay
+		right[len(right)-1] = s.win.th.Dim.Render(safe(s.stack.class())+" ") + room.short
 		facts = strings.Join(right, sep) + " "
 	}
-	if draw.Width(left)+draw.Width(there)+3+draw.Width(facts) <= s.w { // else they read as one
+	if draw.Width(left)+draw.Width(there)+3+draw.Width(facts) <= s.win.w { // else they read as one
 		left += there
 	}
-	if over := draw.Width(left) + 1 + draw.Width(facts) - s.w; over > 0 {
+	if over := draw.Width(left) + 1 + draw.Width(facts) - s.win.w; over > 0 {
 		left = draw.Lay([]string{left}, max(draw.Width(left)-over, 0), 1)[0]
 	}
-	return draw.Spread(left, facts, s.w)
+	return draw.Spread(left, facts, s.win.w)
 }
 
 // waiting shows how many requests wait for this person's approval.
@@ -110,9 +110,9 @@ func (s *topLine) waiting(long bool) string {
 	case s.asked <= 0:
 		return ""
 	case !long:
-		return s.th.Warn.Render(s.th.Signs.Warn + strconv.Itoa(s.asked))
+		return s.win.th.Warn.Render(s.win.th.Signs.Warn + strconv.Itoa(s.asked))
 	}
-	return s.th.Warn.Render(s.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
+	return s.win.th.Warn.Render(s.win.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
 }
 
 // decided says the outcome of the requests of this person.
@@ -126,10 +126,10 @@ func (s *topLine) decided(now time.Time) (out []string) {
 		return n
 	}
 	if n := count(approval.Approved); n > 0 {
-		out = append(out, s.th.Good.Render(s.th.Signs.Good+" "+strconv.Itoa(n)+" approved"))
+		out = append(out, s.win.th.Good.Render(s.win.th.Signs.Good+" "+strconv.Itoa(n)+" approved"))
 	}
 	if n := count(approval.Denied); n > 0 {
-		out = append(out, s.th.Bad.Render(s.th.Signs.Bad+" "+strconv.Itoa(n)+" denied"))
+		out = append(out, s.win.th.Bad.Render(s.win.th.Signs.Bad+" "+strconv.Itoa(n)+" denied"))
 	}
 	return out
 }
@@ -137,11 +137,11 @@ func (s *topLine) decided(now time.Time) (out []string) {
 // wrong is the first cause in short, while there is one: its part, with the sign of its severity. The line of notices
 // has the sentence of a critical one.
 func (s *topLine) wrong() string {
-	f, is := s.cause()
+	f, is := s.win.cause()
 	if !is {
 		return ""
 	}
-	look := present.FindingLine(s.verdictOptions(), f).Look
+	look := present.FindingLine(s.win.verdictOptions(), f).Look
 	word := string(f.Part)
 	switch {
 	case f.Part == verdict.PartFeed:
@@ -149,12 +149,12 @@ func (s *topLine) wrong() string {
 	case f.Part == verdict.PartSession && s.session.State == "blocked":
 		word = "login blocked"
 	}
-	return s.th.Tone(look.Tone).Render(s.th.SignOf(look.Sign) + " " + word)
+	return s.win.th.Tone(look.Tone).Render(s.win.th.SignOf(look.Sign) + " " + word)
 }
 
 // blames reports whether the first cause is why there is no session, so that its state says nothing more.
 func (s *topLine) blames() bool {
-	f, is := s.cause()
+	f, is := s.win.cause()
 	return is && f.Severity == verdict.Critical && s.session.State != "live" && s.session.State != "rotating" &&
 		slices.Contains(verdict.SessionParts(), f.Part)
 }
@@ -201,20 +201,20 @@ func (s *topLine) access(now time.Time) fact {
 	state := safe(s.session.State)
 	if state != "live" && state != "rotating" {
 		state = cmp.Or(state, "–")
-		return fact{long: s.th.Dim.Render("session ") + s.th.Warn.Render(state), short: s.th.Warn.Render(draw.Cut(state, 8))}
+		return fact{long: s.win.th.Dim.Render("session ") + s.win.th.Warn.Render(state), short: s.win.th.Warn.Render(draw.Cut(state, 8))}
 	}
 	left, next := format.Until(s.session.AccessUntil, now)
-	style := s.th.Tone(theme.Plain)
+	style := s.win.th.Tone(theme.Plain)
 	if d := s.session.AccessUntil.Sub(now); d <= 15*time.Second {
-		style = s.th.Bad
+		style = s.win.th.Bad
 	} else if d <= time.Minute {
-		style = s.th.Warn
+		style = s.win.th.Warn
 	}
 	f := fact{short: style.Render(strings.ReplaceAll(left, " ", "")), next: next}
 	if state == "rotating" {
 		left += ", refreshing"
 	}
-	f.long = s.th.Dim.Render("access ") + style.Render(left)
+	f.long = s.win.th.Dim.Render("access ") + style.Render(left)
 	return f
 }
 
@@ -231,32 +231,32 @@ func (s *screenStack) source() Source {
 
 // room returns the free calls of the budget class in use.
 func (s *topLine) room(now time.Time) fact {
-	class := s.class()
+	class := s.stack.class()
 	b, ok := s.budgets[class]
 	if !ok {
-		return fact{long: s.th.Dim.Render(safe(class) + " –"), short: "–"}
+		return fact{long: s.win.th.Dim.Render(safe(class) + " –"), short: "–"}
 	}
-	style := s.th.Tone(theme.Plain)
+	style := s.win.th.Tone(theme.Plain)
 	switch {
 	case b.Throttled > 0:
-		style = s.th.Bad
+		style = s.win.th.Bad
 	case b.Room == 0:
-		style = s.th.Warn
+		style = s.win.th.Warn
 	}
 	left := fmt.Sprintf("%d left", b.Room)
-	if s.w < shortBelow {
+	if s.win.w < shortBelow {
 		left = fmt.Sprintf("%d/%d", b.Room, b.Limit)
 	}
 	f := fact{short: style.Render(left),
-		long: s.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d left of %d", b.Room, b.Limit))}
+		long: s.win.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d left of %d", b.Room, b.Limit))}
 	c, ok := s.pending(class)
-	if below := ok && s.source().Loading && !s.goes(c).IsZero(); b.Room == 0 && b.NextSlot.After(now) && !below {
+	if below := ok && s.stack.source().Loading && !s.goes(c).IsZero(); b.Room == 0 && b.NextSlot.After(now) && !below {
 		var t string
 		t, f.next = format.Until(b.NextSlot, now)
-		f.long += s.th.Warn.Render(", next call in " + t)
+		f.long += s.win.th.Warn.Render(", next call in " + t)
 	}
 	if b.Throttled > 0 {
-		f.long += s.th.Bad.Render(", refused (429)")
+		f.long += s.win.th.Bad.Render(", refused (429)")
 	}
 	return f
 }
@@ -264,8 +264,8 @@ func (s *topLine) room(now time.Time) fact {
 // headerNext is the time when the text of header or rule changes next.
 func (s *topLine) headerNext(now time.Time) time.Time {
 	at := Sooner(s.access(now).next, s.room(now).next, s.age(now, false).next)
-	if !s.shown.revealed.IsZero() && !s.compact() {
-		_, t := format.Until(s.shown.revealed, now)
+	if !s.win.shown.revealed.IsZero() && !s.win.compact() {
+		_, t := format.Until(s.win.shown.revealed, now)
 		at = Sooner(at, t)
 	}
 	return at
@@ -295,23 +295,23 @@ func (s *screenStack) drawn() Drawn {
 // rule is the second line: breadcrumbs, and age and source of the data. noticed: the body
 // already shows what is wrong with it.
 func (s *topLine) rule(now time.Time, noticed bool) string {
-	sign, style := s.frame()
-	if s.compact() {
+	sign, style := s.win.frame()
+	if s.win.compact() {
 		right := []string{s.access(now).short, s.room(now).short}
 		if age := s.age(now, noticed).short; age != "" {
 			right = append(right, age)
 		}
 		facts := strings.Join(right, " ")
-		for len(right) > 1 && draw.Width(facts) > s.w-4 {
+		for len(right) > 1 && draw.Width(facts) > s.win.w-4 {
 			right = right[:len(right)-1]
 			facts = strings.Join(right, " ")
 		}
-		room := s.w - draw.Width(facts) - 1
-		return draw.Spread(s.crumbs(Named(s.Top()), room), facts, s.w)
+		room := s.win.w - draw.Width(facts) - 1
+		return draw.Spread(s.win.crumbs(Named(s.stack.top().screen), room), facts, s.win.w)
 	}
 	age := s.age(now, noticed).long
-	crumbs := s.crumbs(s.named(), s.w-draw.Width(age)-12)
-	head, fill := style.Render(strings.Repeat(sign, 2))+" "+crumbs+" ", s.w-draw.Width(crumbs)-4
+	crumbs := s.win.crumbs(s.stack.named(), s.win.w-draw.Width(age)-12)
+	head, fill := style.Render(strings.Repeat(sign, 2))+" "+crumbs+" ", s.win.w-draw.Width(crumbs)-4
 	if age == "" {
 		return head + style.Render(strings.Repeat(sign, max(fill, 0)))
 	}
@@ -321,7 +321,7 @@ func (s *topLine) rule(now time.Time, noticed bool) string {
 // age returns age and source of the shown data; noticed: the body already shows what
 // is wrong with it.
 func (s *topLine) age(now time.Time, noticed bool) fact {
-	src := s.source()
+	src := s.stack.source()
 	ago, at := format.Ago(src.At, now)
 	newest, _ := format.Age(src.At, now)
 	oldest, old := format.Age(src.Oldest, now)
@@ -332,24 +332,24 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	}
 	switch {
 	case src.Problem != "":
-		f.short = s.th.Warn.Render(s.th.Signs.Warn + f.short)
+		f.short = s.win.th.Warn.Render(s.win.th.Signs.Warn + f.short)
 	case src.At.IsZero() && src.Loading:
-		f.short = s.th.Dim.Render("…")
+		f.short = s.win.th.Dim.Render("…")
 	case src.At.IsZero():
 		f.short = ""
 	default:
-		f.short = s.th.Dim.Render(f.short)
+		f.short = s.win.th.Dim.Render(f.short)
 	}
 	if brief := s.brief(now); src.Loading && brief != "" { // the waiting time matters more than the age
-		f.short = s.th.Info.Render(brief)
+		f.short = s.win.th.Info.Render(brief)
 	}
 	from := src.from()
 	var parts []string
 	switch {
 	case two:
-		parts = append(parts, s.th.Dim.Render(from+", newest "+newest+", oldest "+oldest))
+		parts = append(parts, s.win.th.Dim.Render(from+", newest "+newest+", oldest "+oldest))
 	case !src.At.IsZero():
-		parts = append(parts, s.th.Dim.Render(from+", "+ago))
+		parts = append(parts, s.win.th.Dim.Render(from+", "+ago))
 	}
 	what, next := s.moving(now)
 	if src.Loading {
@@ -357,19 +357,19 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	}
 	if f.next = Sooner(f.next, next); what != "" {
 		if len(parts) > 0 {
-			what = s.th.Signs.Sep + " " + what
+			what = s.win.th.Signs.Sep + " " + what
 		}
-		parts = append(parts, s.th.Info.Render(what))
+		parts = append(parts, s.win.th.Info.Render(what))
 	}
 	switch {
 	case src.Problem != "" && noticed && src.At.IsZero():
-		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" read failed"))
+		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" read failed"))
 	case src.Problem != "" && noticed:
-		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" reload failed"))
+		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" reload failed"))
 	case src.Problem != "": // the title stays: a screen says itself what is wrong
-		names := s.named()
-		room := s.w - draw.Width(names[len(names)-1]) - draw.Width(strings.Join(parts, " ")) - 16
-		parts = append(parts, s.th.Warn.Render(s.th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
+		names := s.stack.named()
+		room := s.win.w - draw.Width(names[len(names)-1]) - draw.Width(strings.Join(parts, " ")) - 16
+		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
 	}
 	f.long = strings.Join(parts, " ")
 	return f

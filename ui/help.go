@@ -21,19 +21,19 @@ const (
 
 // newHelp returns the help of a screen from its keys, in columns if there is room.
 func newHelp(s *Shell, top *openScreen) *pager {
-	p := newPager(s, top.id, "Help "+s.th.Signs.Sep+" "+safe(top.screen.Title()), nil)
+	p := newPager(s, top.id, "Help "+s.win.th.Signs.Sep+" "+safe(top.screen.Title()), nil)
 	p.wide = helpWidth
 	p.lines = func(s *Shell) []string {
 		w := p.room(s)
-		out := s.helpColumns(w, helpKeys, func(w int) []helpBlock { return s.helpOfKeys(top.screen, w) })
+		out := s.win.helpColumns(w, helpKeys, func(w int) []helpBlock { return s.win.helpOfKeys(top.screen, w) })
 		if g, ok := top.screen.(HelpTopic); ok {
 			title, lines := g.HelpTopic()
-			out = append(out, "", s.th.Title.Render(title))
+			out = append(out, "", s.win.th.Title.Render(title))
 			widest := 0
 			for _, l := range lines {
 				widest = max(widest, draw.Width(l)+2)
 			}
-			out = append(out, s.helpColumns(w, min(widest, helpLine),
+			out = append(out, s.win.helpColumns(w, min(widest, helpLine),
 				func(w int) []helpBlock { return topicBlocks(lines, w) })...)
 		}
 		return out

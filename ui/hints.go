@@ -10,34 +10,34 @@ import (
 
 // hintBar is the last line: the keys that have an effect now.
 type hintBar struct {
-	*statusLine
+	status *statusLine
 	hinted [2]hinted // the drawn one, and the next
 }
 
 // hints returns the last line: the keys that have an effect here.
 func (s *hintBar) hints() string {
-	if s.chrome() == 3 {
-		if line := s.noticeLine(s.w); line != "" {
+	if s.status.win.chrome() == 3 {
+		if line := s.status.noticeLine(s.status.win.w); line != "" {
 			return line
 		}
 	}
-	if n := len(s.overlays); n > 0 {
-		return s.hintLine(s.overlays[n-1].keys(), nil)
+	if n := len(s.status.dialogs.overlays); n > 0 {
+		return s.hintLine(s.status.dialogs.overlays[n-1].keys(), nil)
 	}
-	top := s.top()
+	top := s.status.stack.top()
 	if top == nil {
 		return ""
 	}
 	if top.screen.Editing() { // the other keys are text now
 		return s.hintLine(top.screen.Keys(), nil)
 	}
-	last := []keymap.Key{s.keys.Global.Help, s.keys.Global.Palette}
+	last := []keymap.Key{s.status.win.keys.Global.Help, s.status.win.keys.Global.Palette}
 	if src := top.screen.Source(); src.Class != "" {
-		k := s.keys.Global.Reload
+		k := s.status.win.keys.Global.Reload
 		k.SetHelp("r", "reload ("+safe(src.Class)+")")
 		last = append(last, k)
 	}
-	return s.hintLine(s.offered(top.screen.Keys()), last)
+	return s.hintLine(s.status.win.offered(top.screen.Keys()), last)
 }
 
 // offered returns the keys of a screen that are on: first the one that opens,
@@ -68,7 +68,7 @@ type hinted struct {
 // edge.
 func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 	was, now := &s.hinted[0], &s.hinted[1]
-	now.width, now.left, now.right, now.names = s.w, now.left[:0], now.right[:0], now.names[:0]
+	now.width, now.left, now.right, now.names = s.status.win.w, now.left[:0], now.right[:0], now.names[:0]
 	for i := range last {
 		h := last[i].Help()
 		now.right, now.names = append(now.right, label{h.Key, h.Desc}), append(now.names, last[i].Name)
@@ -91,7 +91,7 @@ func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 // right edge, the most important first, and to the others. Both
 // margins stay empty.
 func (s *hintBar) drawHints(keys, last []label) string {
-	room := s.w // a margin on each side, and no gap after the last one
+	room := s.status.win.w // a margin on each side, and no gap after the last one
 	fits := func(list []label, i int) bool {
 		if i >= len(list) {
 			return false
@@ -113,7 +113,7 @@ func (s *hintBar) drawHints(keys, last []label) string {
 		}
 	}
 	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // in reading order: reload, help, commands
-	return draw.Spread(" "+s.labels(keys[:l]), s.labels(right), s.w-1)
+	return draw.Spread(" "+s.status.win.labels(keys[:l]), s.status.win.labels(right), s.status.win.w-1)
 }
 
 // labels draws keys on one line.

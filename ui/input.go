@@ -28,7 +28,7 @@ func newInput(owner screenID, m FormModel) *input { return &input{dialog: dialog
 func (d *input) keys() []keymap.Key { return d.model.form().Keys() }
 
 func (d *input) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
-	if now := s.now(); now.Before(d.armed) { // meant for the previous content
+	if now := s.win.now(); now.Before(d.armed) { // meant for the previous content
 		d.armed = later(d.armed, now.Add(quiet))
 		return nil, nil, false
 	}
@@ -59,9 +59,9 @@ func (d *input) cancel() (Action, tea.Cmd, bool) {
 		return nil, nil, true
 	}
 	return do(func(s *Shell) tea.Cmd {
-		return s.askDiscard(what, "", func(s *Shell) tea.Cmd {
+		return s.route.askDiscard(what, "", func(s *Shell) tea.Cmd {
 			f.fields.Clear()
-			s.remove(d)
+			s.dialogs.remove(d)
 			return nil
 		})
 	}), nil, false
@@ -69,11 +69,11 @@ func (d *input) cancel() (Action, tea.Cmd, bool) {
 
 // onForm passes an answer to the form that asked, if it is still open.
 func (s *Shell) onForm(m formMsg) tea.Cmd {
-	for _, o := range s.overlays {
+	for _, o := range s.dialogs.overlays {
 		if d, ok := o.(*input); ok && d.model.form() == m.of {
 			a, cmd, done := d.take(s, m)
 			if done {
-				s.remove(d)
+				s.dialogs.remove(d)
 			}
 			return s.finish(d, a, cmd)
 		}
@@ -105,7 +105,7 @@ func remembering(a Action, form FormModel) Action {
 func (m *menu) backToForm() Action {
 	return do(func(s *Shell) tea.Cmd {
 		m.form.form().reopen()
-		s.push(newInput(m.screen, m.form))
+		s.dialogs.push(newInput(m.screen, m.form))
 		return nil
 	})
 }
@@ -119,7 +119,7 @@ func (d *input) counts(_ *Shell, now time.Time) time.Time {
 
 // layout passes the size to the model; it is called after each message.
 func (d *input) layout(s *Shell) {
-	w, h := s.area()
+	w, h := s.win.area()
 	if size := formSize(w, h); size != d.size {
 		d.size = size
 		d.model.Update(size)
@@ -135,10 +135,10 @@ func (d *input) panel(s *Shell, _, _ int, now time.Time) panel {
 	f := d.model.form()
 	p := panel{title: f.ask.Title, tone: theme.Accent, tail: strings.Split(d.model.View(), "\n")}
 	if now.Before(d.armed) {
-		p.foot = s.th.Signs.Wait + " keys are ignored for a moment"
+		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
 	}
 	if f.sending {
-		p.foot = s.th.Signs.Wait + " checking first …"
+		p.foot = s.win.th.Signs.Wait + " checking first …"
 	}
 	return p
 }

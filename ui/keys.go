@@ -13,8 +13,8 @@ import (
 // burst: a burst moves the cursor and types text, but answers no question
 // (docs/decisions/0006).
 func (s *Shell) key(p keymap.Press) tea.Cmd {
-	s.afterRead, s.clicked = waitingKey{}, clicked{}
-	if s.onKey() {
+	s.route.afterRead, s.clicked = waitingKey{}, clicked{}
+	if s.idle.onKey() {
 		return nil
 	}
 	if p.Pasted || len(p.Runes) < 2 {
@@ -22,10 +22,10 @@ func (s *Shell) key(p keymap.Press) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for i, one := range p.Each() {
-		if s.gone {
+		if s.sent.gone {
 			break
 		}
-		if s.editing() { // the rest is text: a filter need not run for each character
+		if s.route.editing() { // the rest is text: a filter need not run for each character
 			return tea.Batch(append(cmds, s.press(keymap.Press{Runes: p.Runes[i:], Burst: true}))...)
 		}
 		cmds = append(cmds, s.press(one))
@@ -35,47 +35,47 @@ func (s *Shell) key(p keymap.Press) tea.Cmd {
 
 // editing reports whether the screen on top takes text.
 func (s *router) editing() bool {
-	top := s.top()
-	return len(s.overlays) == 0 && top != nil && top.screen.Editing()
+	top := s.status.stack.top()
+	return len(s.status.dialogs.overlays) == 0 && top != nil && top.screen.Editing()
 }
 
 // press passes one key to the top dialog, else to the global keys unless the screen takes text,
 // else to the top screen.
 func (s *Shell) press(p keymap.Press) tea.Cmd {
-	if s.keys.Global.Leave.Match(p) {
-		return s.interrupt()
+	if s.win.keys.Global.Leave.Match(p) {
+		return s.exit.interrupt()
 	}
-	if s.leaving || !s.fits() { // the person does not see the screen
+	if s.sent.leaving || !s.win.fits() { // the person does not see the screen
 		return nil
 	}
-	if n := len(s.overlays); n > 0 {
-		return s.overlayKey(s.overlays[n-1], p)
+	if n := len(s.dialogs.overlays); n > 0 {
+		return s.overlayKey(s.dialogs.overlays[n-1], p)
 	}
-	top := s.top()
+	top := s.stack.top()
 	if top == nil { // the first screen could not be made
-		if s.keys.Global.Quit.Match(p) {
-			return s.askLeave()
+		if s.win.keys.Global.Quit.Match(p) {
+			return s.exit.askLeave()
 		}
-		cmd, _ := s.jump(p)
+		cmd, _ := s.route.jump(p)
 		return cmd
 	}
 	if top.screen.Editing() {
-		return s.deliver(top, p)
+		return s.route.deliver(top, p)
 	}
 	if p.IsText() {
-		return s.hint(Denied, "Pasted text does nothing here.")
+		return s.status.hint(Denied, "Pasted text does nothing here.")
 	}
 	p = p.Placed()
 	if cmd, ok := s.globalKey(top, p); ok {
 		return cmd
 	}
-	k, known := s.known(top, p)
+	k, known := s.win.known(top, p)
 	if k.Why() != "" {
 		return s.refuse(k)
 	}
 	a, cmd := Update(top.screen, p)
 	if a == nil && cmd == nil && !known {
-		return s.hint(Info, p.Label()+" does nothing here; ? shows the keys.")
+		return s.status.hint(Info, p.Label()+" does nothing here; ? shows the keys.")
 	}
 	return tea.Batch(s.act(top, a), cmd)
 }
@@ -86,19 +86,19 @@ const held = 500 * time.Millisecond
 // refuse shows why a key is off. If read-only mode or the role bars it, refuse calls OnBarred,
 // once for a key that is held down.
 func (s *Shell) refuse(k keymap.Key) tea.Cmd {
-	if !k.Barred() || k.Act == nil || s.opt.OnBarred == nil {
-		return s.hint(Denied, k.Why())
+	if !k.Barred() || k.Act == nil || s.win.opt.OnBarred == nil {
+		return s.status.hint(Denied, k.Why())
 	}
-	again := s.barred.name == k.Name && s.now().Sub(s.barred.at) < held
-	s.barred = barred{k.Name, s.now()}
+	again := s.barred.name == k.Name && s.win.now().Sub(s.barred.at) < held
+	s.barred = barred{k.Name, s.win.now()}
 	if again {
-		return s.hint(Denied, k.Why())
+		return s.status.hint(Denied, k.Why())
 	}
-	at := s.opt.Start
-	if top := s.top(); top != nil {
+	at := s.win.opt.Start
+	if top := s.stack.top(); top != nil {
 		at = top.screen.Place()
 	}
-	return tea.Batch(s.notify(Denied, k.Why()), s.opt.OnBarred(k.Act, at))
+	return tea.Batch(s.status.notify(Denied, k.Why()), s.win.opt.OnBarred(k.Act, at))
 }
 
 // barred is the last key that read-only mode or the role refused.
@@ -137,7 +137,7 @@ func (s *window) known(top *openScreen, p keymap.Press) (off keymap.Key, known b
 
 // globalKey handles the keys that are the same on every screen.
 func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
-	g := &s.keys.Global
+	g := &s.win.keys.Global
 	switch {
 	case g.Back.Match(p), g.Quit.Match(p):
 		// The screen gets the key first: it may have a filter or page to close.
@@ -145,36 +145,36 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		if a != nil || cmd != nil {
 			return tea.Batch(s.act(top, a), cmd), true
 		}
-		if len(s.stack) <= 1 && g.Back.Match(p) {
-			return s.hint(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
+		if len(s.stack.stack) <= 1 && g.Back.Match(p) {
+			return s.status.hint(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
 		}
-		return s.Back(), true
+		return s.route.back(), true
 	case g.Help.Match(p):
-		s.push(newHelp(s, top))
+		s.dialogs.push(newHelp(s, top))
 	case g.Palette.Match(p):
 		return s.openPalette(top), true
 	case g.OpenID.Match(p):
 		return s.AskID(KindOperation), true
 	case g.Activity.Match(p):
-		s.push(newActivity(s))
+		s.dialogs.push(newActivity(s))
 	case g.Why.Match(p):
 		return s.act(top, s.why(top.screen.Place())), true
 	case g.Zone.Match(p):
-		return s.toggleZone(), true
+		return s.mode.toggleZone(), true
 	case g.Reveal.Match(p):
-		return s.reveal(), true
+		return s.mode.reveal(), true
 	case g.Before.Match(p):
-		return s.travel(-1), true
+		return s.route.travel(-1), true
 	case g.After.Match(p):
-		return s.travel(1), true
+		return s.route.travel(1), true
 	case g.OnCall.Match(p):
-		return s.visit(Place{Kind: KindOnCall}), true
+		return s.route.visit(Place{Kind: KindOnCall}), true
 	case g.Previous.Match(p):
-		return s.step(top, g.Previous, -1), true
+		return s.route.step(top, g.Previous, -1), true
 	case g.Next.Match(p):
-		return s.step(top, g.Next, 1), true
+		return s.route.step(top, g.Next, 1), true
 	default:
-		return s.jump(p)
+		return s.route.jump(p)
 	}
 	return nil, true
 }
@@ -188,7 +188,7 @@ var places = len(placeKinds)
 
 // jump opens the place of a number key.
 func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
-	all := s.keys.Global.Places()
+	all := s.status.win.keys.Global.Places()
 	i := slices.IndexFunc(all[:], func(k *keymap.Key) bool { return k.Match(p) })
 	if i < 0 {
 		return nil, false
@@ -196,12 +196,12 @@ func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 	to := Place{Kind: placeKinds[i]}
 	switch to.Kind {
 	case KindOperation, KindDocuments:
-		if to.ID = s.about(KindOperation); to.ID == "" {
+		if to.ID = s.status.stack.about(KindOperation); to.ID == "" {
 			return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.AskID(to.Kind) })), true
 		}
 	case KindCompliance: // the customer, and with a second press all customers
-		if top := s.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
-			to.ID = s.about(KindCompliance)
+		if top := s.status.stack.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
+			to.ID = s.status.stack.about(KindCompliance)
 		}
 	}
 	return s.visit(to), true
@@ -210,15 +210,15 @@ func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 // visit opens a place by its number. Side screens opened by number replace each
 // other instead of stacking.
 func (s *router) visit(p Place) tea.Cmd {
-	top := s.top()
-	if top != nil && top.visited && len(s.stack) > 1 && isSide(top.screen.Place().Kind) && s.indexOf(p) < 0 {
+	top := s.status.stack.top()
+	if top != nil && top.visited && len(s.status.stack.stack) > 1 && isSide(top.screen.Place().Kind) && s.status.stack.indexOf(p) < 0 {
 		cmd := s.replace(top, p)
-		s.top().visited = true
+		s.status.stack.top().visited = true
 		return cmd
 	}
-	n := s.lastID
+	n := s.status.stack.lastID
 	cmd := s.open(p)
-	if top = s.top(); top != nil && top.id > n {
+	if top = s.status.stack.top(); top != nil && top.id > n {
 		top.visited = true
 	}
 	return cmd

@@ -34,30 +34,30 @@ func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 
 // exit holds how the console exits.
 type exit struct {
-	*router
+	route   *router
 	context string // the context to open next; "": none
 }
 
 // writeEnded records the end of a write.
 func (s *exit) writeEnded(m writeEndedMsg) tea.Cmd {
-	delete(s.writes, m.n)
-	if s.leaving && len(s.writes) == 0 {
+	delete(s.route.status.sent.writes, m.n)
+	if s.route.status.sent.leaving && len(s.route.status.sent.writes) == 0 {
 		return s.quit()
 	}
 	return nil
 }
 
-// Waiting returns the names of writes that were sent and not answered yet.
-func (s *sentWrites) Waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
+// waiting returns the names of writes that were sent and not answered yet.
+func (s *sentWrites) waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
 
 // askLeave handles q on the root screen.
 func (s *exit) askLeave() tea.Cmd {
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
 		yields: true}
-	if len(s.writes) > 0 {
+	if len(s.route.status.sent.writes) > 0 {
 		c.Risk = "A request has no answer yet. The console waits for the answer, then closes."
 	}
-	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
+	return s.route.perform(nil, do(func(s *Shell) tea.Cmd { s.dialogs.push(newQuestion(s, 0, c)); return nil }))
 }
 
 // askDiscard asks before what ("the form") is lost; next is a sentence about the consequence, or "".
@@ -66,48 +66,50 @@ func (s *router) askDiscard(what, next string, then func(*Shell) tea.Cmd) tea.Cm
 		Title: "Discard typed text", Ask: "Discard " + what + "?", Verb: "Discard", SkipTypedConfirmation: true, then: then,
 		Risk: next,
 	}
-	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.push(newQuestion(s, 0, c)); return nil }))
+	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.dialogs.push(newQuestion(s, 0, c)); return nil }))
 }
 
 // interrupt handles ctrl+c: it exits at once, but asks if typed text would be
 // lost. A second ctrl+c in that question exits.
 func (s *exit) interrupt() tea.Cmd {
-	if s.leaving {
+	if s.route.status.sent.leaving {
 		return nil // the status line shows the writes
 	}
-	if n := len(s.overlays); n > 0 {
-		switch o := s.overlays[n-1].(type) {
+	if n := len(s.route.status.dialogs.overlays); n > 0 {
+		switch o := s.route.status.dialogs.overlays[n-1].(type) {
 		case *question:
-			return s.Leave()
+			return s.leave()
 		case *input:
 			if what := o.model.form().unsaved(); what != "" {
-				return s.askDiscard(what, "The console closes.", leave)
+				return s.route.askDiscard(what, "The console closes.", leave)
 			}
 		}
 	}
-	for _, st := range s.stack {
+	for _, st := range s.route.status.stack.stack {
 		if what := unsaved(st); what != "" {
-			return s.askDiscard(what, "The console closes.", leave)
+			return s.route.askDiscard(what, "The console closes.", leave)
 		}
 	}
-	return s.Leave()
+	return s.leave()
 }
 
 // Leave ends the console: it drops writes that were not sent, and QuitMsg follows after the
 // answers to the others.
-func (s *exit) Leave() tea.Cmd {
-	s.end()
-	s.overlays = nil
-	if len(s.writes) > 0 {
-		s.leaving = true
+func (s *Shell) Leave() tea.Cmd { return s.exit.leave() }
+
+func (s *exit) leave() tea.Cmd {
+	s.route.status.win.end()
+	s.route.status.dialogs.overlays = nil
+	if len(s.route.status.sent.writes) > 0 {
+		s.route.status.sent.leaving = true
 		return nil
 	}
 	return s.quit()
 }
 
 func (s *exit) quit() tea.Cmd {
-	s.gone = true
-	for _, st := range s.stack {
+	s.route.status.sent.gone = true
+	for _, st := range s.route.status.stack.stack {
 		st.cancel()
 	}
 	return tea.Quit
@@ -115,8 +117,8 @@ func (s *exit) quit() tea.Cmd {
 
 // Outcome returns the names of writes without an answer if the program ended without Leave
 // (the terminal was lost). Call it after the loop.
-func (s *sentWrites) Outcome() []string { return s.Waiting() }
+func (s *sentWrites) Outcome() []string { return s.waiting() }
 
 func safe(line string) string { return untrusted.Text(line).Line(400) }
 
-func leave(s *Shell) tea.Cmd { return s.Leave() }
+func leave(s *Shell) tea.Cmd { return s.exit.leave() }

@@ -57,11 +57,11 @@ type keptMap struct {
 
 // mapLines returns the line that names the screens with their keys; none where it has no room.
 func (s *topLine) mapLines() []string {
-	if s.mapped() == 0 {
+	if s.win.mapped() == 0 {
 		return nil
 	}
-	now := keptMap{theme: s.th.Name, w: s.w, here: s.here()}
-	for i, k := range s.keys.Global.Places() {
+	now := keptMap{theme: s.win.th.Name, w: s.win.w, here: s.stack.here()}
+	for i, k := range s.win.keys.Global.Places() {
 		now.keys[i] = k.Help().Key
 	}
 	was := &s.drawnMap
@@ -78,14 +78,14 @@ func (s *topLine) drawMap(keys [len(mapNames)]string, here int) string {
 	line := func(names [len(mapNames)]string, gap string) string {
 		var b strings.Builder
 		for i, key := range keys {
-			sign, style := " ", s.th.Dim
+			sign, style := " ", s.win.th.Dim
 			if i == here {
-				sign, style = s.th.Signs.Cursor, s.th.Title
+				sign, style = s.win.th.Signs.Cursor, s.win.th.Title
 			}
 			if i > 0 {
 				b.WriteString(gap)
 			}
-			b.WriteString(s.th.Accent.Render(sign) + s.th.Key.Render(key) + " " + style.Render(names[i]))
+			b.WriteString(s.win.th.Accent.Render(sign) + s.win.th.Key.Render(key) + " " + style.Render(names[i]))
 		}
 		return b.String()
 	}
@@ -95,5 +95,5 @@ func (s *topLine) drawMap(keys [len(mapNames)]string, here int) string {
 		names[slices.Index(mapNames[:], n.name)] = n.short
 		lines = append(lines, line(names, " "))
 	}
-	return draw.Fitting(s.w-1, lines...)
+	return draw.Fitting(s.win.w-1, lines...)
 }

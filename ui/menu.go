@@ -33,7 +33,7 @@ type menu struct {
 }
 
 func newMenu(s *Shell, owner screenID, c Choose) *menu {
-	m := &menu{dialog: dialog{owner}, k: s.keys.Menu, edit: widget.Edit{Max: 100}}
+	m := &menu{dialog: dialog{owner}, k: s.win.keys.Menu, edit: widget.Edit{Max: 100}}
 	m.show(c)
 	return m
 }
@@ -85,7 +85,7 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 // look finds objects that match the typed text; without text, the last
 // opened ones.
 func (m *menu) look(s *Shell) tea.Cmd {
-	if !m.finds || s.opt.Finder == nil {
+	if !m.finds || s.win.opt.Finder == nil {
 		return nil
 	}
 	return s.ask(m, &m.seek, strings.TrimSpace(m.edit.Value()), true)
@@ -106,14 +106,14 @@ func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
 		return nil
 	}
 	a, cmd, _ := m.choose()
-	s.remove(m)
+	s.dialogs.remove(m)
 	return tea.Batch(cmd, s.finish(m, a, nil))
 }
 
 func (m *menu) choose() (Action, tea.Cmd, bool) {
 	if n := m.at - len(m.hits); n >= 0 {
 		to := m.found[n].Place
-		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true
+		return do(func(s *Shell) tea.Cmd { return s.route.open(to) }), nil, true
 	}
 	i := m.hits[m.at]
 	why := m.Items[i].Why
@@ -147,25 +147,25 @@ func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
 		width = max(dialogWidth, min(choicesWidth(m.Items)+4, width))
 	}
 	in := max(min(w, width)-4, 1)
-	lines := []string{s.th.Accent.Render("/ ") + m.edit.View(s.th, max(in-2, 1), true, "type to filter")}
+	lines := []string{s.win.th.Accent.Render("/ ") + m.edit.View(s.win.th, max(in-2, 1), true, "type to filter")}
 	list := make([]Choice, 0, m.shown())
 	for _, i := range m.hits {
 		list = append(list, m.Items[i])
 	}
-	list = append(list, s.choices(m.found)...)
+	list = append(list, s.win.choices(m.found)...)
 	rows := max(min(h-3, len(m.Items)), 1) // the height of the whole list, so that it does not move while the person types
 	if m.finds {
 		rows = max(min(h-3-hangsAt, len(list)), 1)
 	}
 	switch {
 	case len(list) == 0 && m.seek.busy:
-		lines = append(lines, s.th.Dim.Render("Searching the index …"))
+		lines = append(lines, s.win.th.Dim.Render("Searching the index …"))
 	case m.takes():
-		lines = append(lines, s.th.Dim.Render(draw.Cut("No match; "+m.k.Choose.Help().Key+" uses what you typed.", in)))
+		lines = append(lines, s.win.th.Dim.Render(draw.Cut("No match; "+m.k.Choose.Help().Key+" uses what you typed.", in)))
 	case len(list) == 0:
-		lines = append(lines, s.th.Dim.Render(draw.Cut("No match; backspace widens the search.", in)))
+		lines = append(lines, s.win.th.Dim.Render(draw.Cut("No match; backspace widens the search.", in)))
 	}
-	lines = append(lines, choiceLines(s.th, list, m.at, in, rows, false)...)
+	lines = append(lines, choiceLines(s.win.th, list, m.at, in, rows, false)...)
 	return panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1),
 		tone: theme.Accent}
 }

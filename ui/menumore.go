@@ -49,7 +49,7 @@ func (m *menu) readOn(s *Shell) tea.Cmd {
 	if m.reads.busy {
 		return nil
 	}
-	n, ctx := m.reads.begin(s.root)
+	n, ctx := m.reads.begin(s.win.root)
 	m.Items[len(m.Items)-1].Text = "Reading more …"
 	more := m.More
 	return func() tea.Msg { return moreMsg{m, n, more(ctx)} }
@@ -57,7 +57,7 @@ func (m *menu) readOn(s *Shell) tea.Cmd {
 
 // onMoreItems shows the items that were read, unless the menu was closed in the meantime.
 func (s *Shell) onMoreItems(msg moreMsg) tea.Cmd {
-	if m := msg.of; slices.Contains(s.overlays, overlay(m)) && m.reads.n == msg.n {
+	if m := msg.of; slices.Contains(s.dialogs.overlays, overlay(m)) && m.reads.n == msg.n {
 		m.reads.busy = false
 		c := msg.then()
 		c.form = m.form

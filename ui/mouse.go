@@ -27,16 +27,16 @@ const wheelLines = 3
 // mouse scrolls by the wheel, and selects and opens rows by clicks. It ignores events while a
 // question, form or explanation is open: the mouse never answers one.
 func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
-	if !s.visible() || s.leaving {
+	if !s.status.visible() || s.sent.leaving {
 		return nil
 	}
-	s.lock.lastKey = s.now()
+	s.status.lock.lastKey = s.win.now()
 	e := tea.MouseEvent(m)
 	switch {
 	case e.Button == tea.MouseButtonWheelUp:
-		return s.wheel(e, -wheelLines, s.keys.Nav.Up, s.keys.Menu.Up)
+		return s.wheel(e, -wheelLines, s.win.keys.Nav.Up, s.win.keys.Menu.Up)
 	case e.Button == tea.MouseButtonWheelDown:
-		return s.wheel(e, wheelLines, s.keys.Nav.Down, s.keys.Menu.Down)
+		return s.wheel(e, wheelLines, s.win.keys.Nav.Down, s.win.keys.Menu.Down)
 	case e.Button == tea.MouseButtonLeft && e.Action == tea.MouseActionPress:
 		return s.click(e)
 	}
@@ -46,12 +46,12 @@ func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
 // pointed returns the screen that handles the mouse and its line at a line of the
 // window; nil for none.
 func (s *router) pointed(y int) (p Pointer, line int) {
-	top := s.top()
-	if top == nil || len(s.overlays) > 0 || top.screen.Editing() {
+	top := s.status.stack.top()
+	if top == nil || len(s.status.dialogs.overlays) > 0 || top.screen.Editing() {
 		return nil, 0
 	}
-	line = y - s.headed()
-	if _, h := s.body(); line < 0 || line >= h {
+	line = y - s.status.win.headed()
+	if _, h := s.status.win.body(); line < 0 || line >= h {
 		return nil, 0
 	}
 	p, _ = top.screen.(Pointer)
@@ -61,20 +61,20 @@ func (s *router) pointed(y int) (p Pointer, line int) {
 // wheel scrolls the text or menu on top, the pane under the pointer, or the screen.
 func (s *Shell) wheel(e tea.MouseEvent, by int, line, choice keymap.Key) tea.Cmd {
 	s.clicked = clicked{}
-	if p, y := s.pointed(e.Y); p != nil && p.Wheel(e.X-s.margin(), y, by) {
+	if p, y := s.route.pointed(e.Y); p != nil && p.Wheel(e.X-s.win.margin(), y, by) {
 		return nil
 	}
 	var cmds []tea.Cmd
 	for range wheelLines {
-		if n := len(s.overlays); n > 0 {
-			switch o := s.overlays[n-1].(type) {
+		if n := len(s.dialogs.overlays); n > 0 {
+			switch o := s.dialogs.overlays[n-1].(type) {
 			case *pager:
 				cmds = append(cmds, s.overlayKey(o, line.Msg()))
 			case *menu:
 				cmds = append(cmds, s.overlayKey(o, choice.Msg()))
 			}
-		} else if top := s.top(); top != nil && !top.screen.Editing() {
-			cmds = append(cmds, s.deliver(top, line.Msg()))
+		} else if top := s.stack.top(); top != nil && !top.screen.Editing() {
+			cmds = append(cmds, s.route.deliver(top, line.Msg()))
 		}
 	}
 	return tea.Batch(cmds...)
@@ -83,19 +83,19 @@ func (s *Shell) wheel(e tea.MouseEvent, by int, line, choice keymap.Key) tea.Cmd
 // click selects the row at a cell of the window, and a second click opens it; or it
 // performs another function of the screen at that cell.
 func (s *Shell) click(e tea.MouseEvent) tea.Cmd {
-	p, y := s.pointed(e.Y)
+	p, y := s.route.pointed(e.Y)
 	if p == nil {
 		return nil
 	}
-	top, before := s.top(), s.clicked
-	row, a, cmd, ok := p.Click(e.X-s.margin(), y)
+	top, before := s.stack.top(), s.clicked
+	row, a, cmd, ok := p.Click(e.X-s.win.margin(), y)
 	if !ok {
 		return nil
 	}
 	cmd = tea.Batch(cmd, s.act(top, a))
 	if s.clicked = (clicked{top.id, row}); s.clicked == before && row != "" {
 		s.clicked = clicked{}
-		return tea.Batch(cmd, s.press(s.keys.List.Open.Msg()))
+		return tea.Batch(cmd, s.press(s.win.keys.List.Open.Msg()))
 	}
 	return cmd
 }

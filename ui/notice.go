@@ -21,14 +21,14 @@ const (
 // statusLine is the line of notices, and the idle lock, which keeps the notices that arrive
 // while the screen is blank.
 type statusLine struct {
-	*window
-	*screenStack
-	*dialogStack
-	*sentWrites
-	*topLine
-	notice notice
-	waits  []notice // news that are shown after notice
-	lock   idleLock
+	win     *window
+	stack   *screenStack
+	dialogs *dialogStack
+	sent    *sentWrites
+	head    *topLine
+	notice  notice
+	waits   []notice // news that are shown after notice
+	lock    idleLock
 }
 
 // notice is the line at the bottom.
@@ -57,7 +57,7 @@ func (s *statusLine) notify(k Level, line string) tea.Cmd {
 
 // tell is notify for a notice with a hint.
 func (s *statusLine) tell(n Notify) tea.Cmd {
-	s.activity.note(s.now(), n.Level, n.Text)
+	s.head.activity.note(s.win.now(), n.Level, n.Text)
 	return s.put(s.made(n))
 }
 
@@ -84,9 +84,9 @@ func (s *statusLine) made(of Notify) notice {
 		shows = noticeLong
 	}
 	line := untrusted.Text(of.Text).Line(400) // safe to draw, whatever its source
-	n := notice{kind: k, text: line, hint: of.Hint, until: s.now().Add(shows), shows: shows, times: 1}
+	n := notice{kind: k, text: line, hint: of.Hint, until: s.win.now().Add(shows), shows: shows, times: 1}
 	n.hint.Text = untrusted.Text(of.Hint.Text).Line(200)
-	if top := s.top(); top != nil {
+	if top := s.stack.top(); top != nil {
 		n.layer = layerOf(top.screen)
 	}
 	if k.bad() && s.notice.kind == k && s.notice.text == line {
@@ -96,15 +96,15 @@ func (s *statusLine) made(of Notify) notice {
 }
 
 func (s *statusLine) reportNotice(n notice) {
-	if s.opt.Report != nil {
-		s.opt.Report(Notify{Level: n.kind, Text: s.withHint(n, n.text)})
+	if s.win.opt.Report != nil {
+		s.win.opt.Report(Notify{Level: n.kind, Text: s.withHint(n, n.text)})
 	}
 }
 
 // withHint returns the text of a notice with its hint, if that helps on the current screen.
 func (s *statusLine) withHint(n notice, text string) string {
 	at, layer := Place{}, Layer(nil)
-	if top := s.top(); top != nil {
+	if top := s.stack.top(); top != nil {
 		at, layer = top.screen.Place(), layerOf(top.screen)
 	}
 	if !n.hint.helps(at) || n.hint.Works != (Place{}) && layer != n.layer {
@@ -117,10 +117,10 @@ func (s *statusLine) withHint(n notice, text string) string {
 // and the others after them. A notice after a key does replace the current one.
 func (s *statusLine) toast(t Toast) {
 	for _, line := range t.Each {
-		s.activity.note(s.now(), t.Level, line)
+		s.head.activity.note(s.win.now(), t.Level, line)
 	}
 	if len(t.Each) == 0 {
-		s.activity.note(s.now(), t.Level, t.Text)
+		s.head.activity.note(s.win.now(), t.Level, t.Text)
 	}
 	n := s.made(Notify{Level: t.Level, Text: t.Text, Hint: t.Hint})
 	n.news, n.about = true, t.About
@@ -169,7 +169,7 @@ func (s *statusLine) fadeNotice() {
 	if s.notice.kind == Info || s.notice.kind == Denied {
 		s.notice = notice{}
 	}
-	s.expireNotice(s.now())
+	s.expireNotice(s.win.now())
 }
 
 // look returns sign, word and tone of a level.

@@ -63,16 +63,16 @@ const maxTyped = 16000
 
 // AskID asks for an operation and opens its place of that kind.
 func (s *Shell) AskID(kind string) tea.Cmd {
-	d := &opener{kind: kind, edit: widget.Edit{Max: maxTyped}, k: s.keys.Menu, at: -1}
-	s.push(d)
+	d := &opener{kind: kind, edit: widget.Edit{Max: maxTyped}, k: s.win.keys.Menu, at: -1}
+	s.dialogs.push(d)
 	return s.ask(d, &d.seek, "", false)
 }
 
 // ask finds objects by typed text, or the last opened ones without text;
 // the answer goes to the dialog o if it is still open.
 func (s *Shell) ask(o overlay, seek *search, typed string, customers bool) tea.Cmd {
-	n, ctx := seek.begin(s.root)
-	finder, q := s.opt.Finder, s.search(typed, customers)
+	n, ctx := seek.begin(s.win.root)
+	finder, q := s.win.opt.Finder, s.win.search(typed, customers)
 	if finder == nil {
 		return s.onFound(foundMsg{of: o, n: n, typed: typed, recent: typed == "", finding: unsearched(typed)})
 	}
@@ -90,7 +90,7 @@ func (s *Shell) ask(o overlay, seek *search, typed string, customers bool) tea.C
 // onFound passes an answer to the dialog that asked, unless that is closed
 // or has started another query.
 func (s *Shell) onFound(m foundMsg) tea.Cmd {
-	for _, o := range s.overlays {
+	for _, o := range s.dialogs.overlays {
 		if o != m.of {
 			continue
 		}
@@ -129,7 +129,7 @@ func (d *opener) enters(s *Shell) tea.Cmd {
 	d.enter = false
 	a, cmd, done := d.choose(s)
 	if done {
-		s.remove(d)
+		s.dialogs.remove(d)
 	}
 	return tea.Batch(cmd, s.finish(d, a, nil))
 }
@@ -185,7 +185,7 @@ func (d *opener) choose(s *Shell) (Action, tea.Cmd, bool) {
 		d.at, d.note = 0, "Several matches: choose one."
 	default:
 		to := rows[min(d.at, len(rows)-1)].in(d.kind)
-		return do(func(s *Shell) tea.Cmd { return s.open(to) }), nil, true
+		return do(func(s *Shell) tea.Cmd { return s.route.open(to) }), nil, true
 	}
 	return nil, nil, false
 }
@@ -213,11 +213,11 @@ const typedHint = "an id or its beginning, an amount, a day, a reference, a name
 func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	width := wideDialog(w)
 	in := max(min(w, width)-4, 1)
-	tail := []string{s.th.Accent.Render(s.th.Signs.Crumb) + " " + d.edit.View(s.th, max(in-2, 1), true, typedHint)}
+	tail := []string{s.win.th.Accent.Render(s.win.th.Signs.Crumb) + " " + d.edit.View(s.win.th, max(in-2, 1), true, typedHint)}
 	rows := d.rows()
 	if d.note != "" {
-		for _, l := range draw.Wrap(s.th.Signs.Warn+" "+d.note, in) {
-			tail = append(tail, s.th.Warn.Render(l))
+		for _, l := range draw.Wrap(s.win.th.Signs.Warn+" "+d.note, in) {
+			tail = append(tail, s.win.th.Warn.Render(l))
 		}
 	}
 	room := max(h-2-hangsAt-len(tail), 0)
@@ -232,11 +232,11 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	}
 	if lines := draw.Wrap(head, in); head != "" && head != d.note && room > len(lines) {
 		for _, l := range lines {
-			tail = append(tail, s.th.Dim.Render(l))
+			tail = append(tail, s.win.th.Dim.Render(l))
 		}
 		room -= len(lines)
 	}
-	items := s.choices(rows)
-	tail = append(tail, choiceLines(s.th, items, d.at, in, min(room, max(len(items), 1)), false)...)
+	items := s.win.choices(rows)
+	tail = append(tail, choiceLines(s.win.th, items, d.at, in, min(room, max(len(items), 1)), false)...)
 	return panel{title: d.title(), width: width, hangs: true, tail: tail, tone: theme.Accent}
 }

@@ -121,15 +121,15 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 
 // scrolled returns the position of a dialog after scrolling by some lines.
 func (s *Shell) scrolled(o overlay, by int) int {
-	w, h := s.area()
-	p := o.panel(s, w, h, s.now()).fitted(h)
+	w, h := s.win.area()
+	p := o.panel(s, w, h, s.win.now()).fitted(h)
 	return max(min(p.scroll+by, p.hidden(h)), 0)
 }
 
 // turned is scrolled by whole pages of what is visible.
 func turned(s *Shell, o overlay, pages int) int {
-	w, h := s.area()
-	p := o.panel(s, w, h, s.now()).fitted(h)
+	w, h := s.win.area()
+	p := o.panel(s, w, h, s.win.now()).fitted(h)
 	return s.scrolled(o, pages*max(len(p.body)-p.hidden(h), 1))
 }
 
@@ -144,17 +144,17 @@ func (s *dialogStack) push(o overlay) { s.overlays = append(s.overlays, o) }
 func (s *Shell) overlayKey(o overlay, p keymap.Press) tea.Cmd {
 	a, cmd, done := o.key(s, p)
 	if done {
-		s.remove(o)
+		s.dialogs.remove(o)
 	}
 	return s.finish(o, a, cmd)
 }
 
 // asker returns the screen of a dialog: its owner, else the one on top.
 func (s *Shell) asker(o overlay) *openScreen {
-	if st := s.find(o.owner()); st != nil {
+	if st := s.stack.find(o.owner()); st != nil {
 		return st
 	}
-	return s.top()
+	return s.stack.top()
 }
 
 // finish performs the remaining action of a closed dialog.
@@ -183,10 +183,10 @@ func (s *dialogStack) questions() []*question {
 // cover draws a dialog over the lines below it and dims them. Beside it nothing is drawn: lines that end at its
 // edges would end within words.
 func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
-	w, h := s.area()
+	w, h := s.win.area()
 	p := o.panel(s, w, h, now)
-	p.more = cmp.Or(p.more, s.keys.Nav.PageDown.Help().Key+" shows more")
-	box := p.draw(s.th, w, h)
+	p.more = cmp.Or(p.more, s.win.keys.Nav.PageDown.Help().Key+" shows more")
+	box := p.draw(s.win.th, w, h)
 	if len(box) == 0 {
 		return below
 	}
@@ -198,7 +198,7 @@ func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	out := make([]string, h)
 	for i := range out {
 		if i < y || i >= y+len(box) {
-			out[i] = s.th.Dim.Render(draw.Unstyled(below[i]))
+			out[i] = s.win.th.Dim.Render(draw.Unstyled(below[i]))
 			continue
 		}
 		out[i] = draw.Space(x) + box[i-y]

@@ -32,7 +32,7 @@ type pager struct {
 
 func newPager(s *Shell, owner screenID, title string, lines func(*Shell) []string) *pager {
 	return &pager{dialog: dialog{owner}, title: title, lines: lines, wide: pagerWidth,
-		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer, shows: s.keys.Global.Reveal}
+		view: widget.NewViewer(s.win.th, s.win.keys), k: s.win.keys.Viewer, shows: s.win.keys.Global.Reveal}
 }
 
 // newRaw returns a pager with JSON, masked while masking is on.
@@ -45,7 +45,7 @@ func newRaw(s *Shell, owner screenID, a Raw) *pager {
 
 // readRaw makes lines and copy from raw.
 func (p *pager) readRaw(s *Shell) {
-	p.hides = s.shown.hides()
+	p.hides = s.win.shown.hides()
 	is := mask.JSONIf(p.raw, p.hides)
 	lines, whole := format.JSON(is, maxRawLines)
 	if !whole {
@@ -89,7 +89,7 @@ func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
 	case p.copy.Text != "" && p.k.Copy.Match(msg):
 		return p.copy, nil, false
 	case p.raw != nil && p.shows.Match(msg):
-		return do(func(s *Shell) tea.Cmd { return s.reveal() }), nil, false
+		return do(func(s *Shell) tea.Cmd { return s.mode.reveal() }), nil, false
 	default:
 		p.view.Update(msg)
 	}
@@ -101,9 +101,9 @@ const pagerWidth = 120
 // layout sets size and lines of the viewer. It uses the full height, so that no edge of the
 // screen below distracts.
 func (p *pager) layout(s *Shell) {
-	_, h := s.area()
+	_, h := s.win.area()
 	w := p.room(s)
-	again := p.raw != nil && p.hides != s.shown.hides()
+	again := p.raw != nil && p.hides != s.win.shown.hides()
 	if again {
 		p.readRaw(s)
 	}
@@ -122,7 +122,7 @@ func (p *pager) layout(s *Shell) {
 
 // room is the width of its lines.
 func (p *pager) room(s *Shell) int {
-	w, _ := s.area()
+	w, _ := s.win.area()
 	return max(min(w, p.wide)-4, 1)
 }
 

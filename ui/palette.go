@@ -26,30 +26,30 @@ func (s *Shell) openPalette(top *openScreen) tea.Cmd {
 	m := newMenu(s, top.id, Choose{Title: "Commands", Items: p.items,
 		Pick: func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil }})
 	m.finds, m.refuses = true, true
-	s.push(m)
+	s.dialogs.push(m)
 	return m.look(s)
 }
 
 // gather lists the entries; those that match equally well keep this order.
 func (s *Shell) gather(top *openScreen) *palette {
 	p := &palette{s: s, seen: map[string]bool{}}
-	g := &s.keys.Global
-	skip := append(keymap.All(s.keys.Nav), g.Palette, g.Back, g.Quit, g.Leave, g.Zone)
+	g := &s.win.keys.Global
+	skip := append(keymap.All(s.win.keys.Nav), g.Palette, g.Back, g.Quit, g.Leave, g.Zone)
 	for _, k := range keymap.All(*g) {
-		if !s.offers(top, k) {
+		if !s.win.offers(top, k) {
 			skip = append(skip, k)
 		}
 	}
 	for _, k := range skip {
 		p.seen[k.Name] = true
 	}
-	p.seen[s.keys.Operations.Customers.Name] = true // own has it for every screen
+	p.seen[s.win.keys.Operations.Customers.Name] = true // own has it for every screen
 	for _, k := range top.screen.Keys() {
 		p.key(k)
 	}
 	p.commands(top)
 	p.own()
-	for i, k := range keymap.All(s.keys.Global) {
+	for i, k := range keymap.All(s.win.keys.Global) {
 		if i >= places {
 			p.key(k)
 		}
@@ -62,7 +62,7 @@ func (s *Shell) gather(top *openScreen) *palette {
 
 func (p *palette) add(c Choice, do func(s *Shell) tea.Cmd) {
 	if c.Why != "" {
-		do = func(s *Shell) tea.Cmd { return s.notify(Denied, c.Why) }
+		do = func(s *Shell) tea.Cmd { return s.status.notify(Denied, c.Why) }
 	}
 	p.items, p.acts = append(p.items, c), append(p.acts, do)
 }
@@ -99,7 +99,7 @@ func names(k keymap.Key) []string {
 
 // commands adds the commands without a key, of the open screens and of Options.Commands.
 func (p *palette) commands(top *openScreen) {
-	for _, st := range slices.Backward(p.s.stack) {
+	for _, st := range slices.Backward(p.s.stack.stack) {
 		c, ok := st.screen.(Commander)
 		if !ok {
 			continue
@@ -108,10 +108,10 @@ func (p *palette) commands(top *openScreen) {
 			p.command(one, func(s *Shell) tea.Cmd { return s.runOn(st.id, one) })
 		}
 	}
-	if p.s.opt.Commands == nil {
+	if p.s.win.opt.Commands == nil {
 		return
 	}
-	for _, one := range p.s.opt.Commands() {
+	for _, one := range p.s.win.opt.Commands() {
 		p.command(one, func(s *Shell) tea.Cmd { return s.runOn(top.id, one) })
 	}
 }
@@ -124,15 +124,15 @@ func (p *palette) command(c Command, do func(s *Shell) tea.Cmd) {
 
 // runOn brings a screen to the top and runs one of its commands.
 func (s *Shell) runOn(id screenID, c Command) tea.Cmd {
-	i := slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.id == id })
+	i := slices.IndexFunc(s.stack.stack, func(st *openScreen) bool { return st.id == id })
 	if i < 0 {
 		return nil
 	}
 	run := func(s *Shell) tea.Cmd { return s.RunCommand(c) }
-	if i == len(s.stack)-1 {
+	if i == len(s.stack.stack)-1 {
 		return run(s)
 	}
-	return s.unwindThen(i, run)
+	return s.route.unwindThen(i, run)
 }
 
 // placeWords are the other names of places.
@@ -144,7 +144,7 @@ var placeWords = map[string][]string{
 // own adds the shell's own entries: places, display, contexts, leaving.
 func (p *palette) own() {
 	s := p.s
-	for i, k := range s.keys.Global.Places() {
+	for i, k := range s.win.keys.Global.Places() {
 		p.seen[k.Name] = true
 		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key,
 			Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...)},
@@ -152,15 +152,15 @@ func (p *palette) own() {
 		p.refuses(*k)
 	}
 	p.add(Choice{Text: "customers", About: "all customers and their verification",
-		Note:  s.keys.Global.Operations.Help().Key + " " + s.keys.Operations.Customers.Help().Key,
+		Note:  s.win.keys.Global.Operations.Help().Key + " " + s.win.keys.Operations.Customers.Help().Key,
 		Words: append(slices.Clone(act.CustomerList.Aliases), "all customers", "customer list", "verifications")},
-		func(s *Shell) tea.Cmd { return s.visit(Place{Kind: KindCompliance}) })
-	zone := s.keys.Global.Zone.Help().Key
+		func(s *Shell) tea.Cmd { return s.route.visit(Place{Kind: KindCompliance}) })
+	zone := s.win.keys.Global.Zone.Help().Key
 	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}},
-		func(s *Shell) tea.Cmd { return s.showUTC(true) })
+		func(s *Shell) tea.Cmd { return s.mode.showUTC(true) })
 	p.add(Choice{Text: "local time", About: "show times in the local time zone", Note: zone,
-		Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.showUTC(false) })
-	if s.opt.Themes != nil {
+		Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.mode.showUTC(false) })
+	if s.win.opt.Themes != nil {
 		for _, name := range theme.Names() {
 			p.add(Choice{Text: "theme " + name, About: "change the colours; your choice is kept",
 				Words: []string{"colours " + name, "colors " + name}},
@@ -169,14 +169,14 @@ func (p *palette) own() {
 	}
 	p.contexts()
 	p.add(Choice{Text: "back", About: "back to the previous screen", Note: "esc"},
-		func(s *Shell) tea.Cmd { return s.press(s.keys.Global.Back.Msg()) })
-	p.add(Choice{Text: "quit", About: "leave the console", Note: s.keys.Global.Leave.Help().Key,
-		Words: []string{"q", "exit", "leave"}}, (*Shell).interrupt)
+		func(s *Shell) tea.Cmd { return s.press(s.win.keys.Global.Back.Msg()) })
+	p.add(Choice{Text: "quit", About: "leave the console", Note: s.win.keys.Global.Leave.Help().Key,
+		Words: []string{"q", "exit", "leave"}}, func(s *Shell) tea.Cmd { return s.exit.interrupt() })
 }
 
 // contexts adds the other contexts of the config.
 func (p *palette) contexts() {
-	for _, c := range p.s.opt.Contexts {
+	for _, c := range p.s.win.opt.Contexts {
 		name, is := c.Context, []string{c.Environment.Word()}
 		if c.ReadOnly {
 			is = append(is, "READ-ONLY")
@@ -184,11 +184,11 @@ func (p *palette) contexts() {
 		if c.Role != "" {
 			is = append(is, c.Role)
 		}
-		p.add(Choice{Text: "ctx " + name, About: strings.Join(is, ", ") + " " + p.s.th.Signs.Sep + " leaves " +
-			p.s.opt.About.Context, Words: []string{"context " + name, name}},
-			func(s *Shell) tea.Cmd { return s.switchContext(name) })
+		p.add(Choice{Text: "ctx " + name, About: strings.Join(is, ", ") + " " + p.s.win.th.Signs.Sep + " leaves " +
+			p.s.win.opt.About.Context, Words: []string{"context " + name, name}},
+			func(s *Shell) tea.Cmd { return s.exit.switchContext(name) })
 	}
-	if len(p.s.opt.Contexts) == 0 {
+	if len(p.s.win.opt.Contexts) == 0 {
 		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"},
 			Why: "No other context to open from here."}, nil)
 	}
@@ -204,7 +204,7 @@ func aliases(k keymap.Key) []string {
 // elsewhere adds the acts of other screens. If an act needs only its screen, choosing it opens
 // the screen and performs it (direct); for the others it opens the screen and shows the key.
 func (p *palette) elsewhere(direct bool) {
-	k := p.s.keys
+	k := p.s.win.keys
 	for _, of := range []struct {
 		kind  string
 		group any
@@ -219,9 +219,9 @@ func (p *palette) elsewhere(direct bool) {
 			p.seen[key.Name] = true
 			h := key.Binding.Help()
 			i := slices.Index(placeKinds, of.kind)
-			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.keys.Global.Places()[i].Help().Key + " " +
+			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.win.keys.Global.Places()[i].Help().Key + " " +
 				h.Key, Words: append(names(key), h.Desc)},
-				func(s *Shell) tea.Cmd { return s.pressAt(of.kind, key, direct) })
+				func(s *Shell) tea.Cmd { return s.route.pressAt(of.kind, key, direct) })
 			p.refuses(key)
 		}
 	}
@@ -249,7 +249,7 @@ func pressable(kind string, k keymap.Key) bool {
 // Named finds the palette entry with exactly this name; ok is false if there is none. why is
 // the reason why it cannot be done now; do then shows the reason, too.
 func (s Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
-	top := s.top()
+	top := s.stack.top()
 	if top == nil || name == "" {
 		return nil, "", false
 	}

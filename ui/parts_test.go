@@ -12,8 +12,8 @@ import (
 func TestStatusLineAlone(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	w := &window{now: func() time.Time { return now }, shown: &display{}}
-	stack := &screenStack{window: w}
-	s := &statusLine{window: w, screenStack: stack, topLine: &topLine{window: w, screenStack: stack}}
+	stack := &screenStack{win: w}
+	s := &statusLine{win: w, stack: stack, head: &topLine{win: w, stack: stack}}
 	s.toast(Toast{Level: Success, Text: "first"})
 	s.toast(Toast{Level: Success, Text: "second"})
 	if s.notice.text != "first" || len(s.waits) != 1 {
@@ -35,12 +35,12 @@ func TestStatusLineAlone(t *testing.T) {
 // TestSentWritesAlone: what was sent is named until it has ended.
 func TestSentWritesAlone(t *testing.T) {
 	s := &sentWrites{writes: map[uint64]string{}}
-	if cmd := s.track("nothing", nil); cmd != nil || len(s.Waiting()) != 0 {
+	if cmd := s.track("nothing", nil); cmd != nil || len(s.waiting()) != 0 {
 		t.Error("a write without a command is awaited")
 	}
 	s.track("remove b", func() tea.Msg { return nil })
 	s.track("remove a", func() tea.Msg { return nil })
-	if got := s.Waiting(); len(got) != 2 || got[0] != "remove a" {
+	if got := s.waiting(); len(got) != 2 || got[0] != "remove a" {
 		t.Errorf("awaited: %q", got)
 	}
 }

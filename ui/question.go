@@ -53,8 +53,8 @@ type question struct {
 
 func newQuestion(s *Shell, owner screenID, c Confirm) *question {
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
-		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
-	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
+		k: s.win.keys.Dialog, nav: s.win.keys.Nav, cancel: s.win.keys.Form.Cancel}
+	q.typed = s.win.opt.About.Environment == Production && !c.SkipTypedConfirmation
 	// Safe to draw, whatever its source; the digest is of the exact content.
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
 	q.c.Facts, q.c.IDLabel = safeFacts(c.Facts), cmp.Or(safe(c.IDLabel), "id")
@@ -108,14 +108,14 @@ func (drawnMsg) AfterFrame() {}
 
 // awaitDrawn requests a drawnMsg for the new questions.
 func (s *router) awaitDrawn() tea.Cmd {
-	if !s.visible() {
+	if !s.status.visible() {
 		return nil
 	}
 	var cmds []tea.Cmd
-	for _, q := range s.questions() {
+	for _, q := range s.status.dialogs.questions() {
 		if !q.drawn && q.asked == 0 {
-			s.frames++
-			n := s.frames
+			s.status.dialogs.frames++
+			n := s.status.dialogs.frames
 			q.asked = n
 			cmds = append(cmds, func() tea.Msg { return drawnMsg{n} })
 		}
@@ -125,12 +125,12 @@ func (s *router) awaitDrawn() tea.Cmd {
 
 // onDrawn arms the drawn question; for one that was not visible it requests another drawnMsg.
 func (s *router) onDrawn(m drawnMsg) {
-	for _, q := range s.questions() {
+	for _, q := range s.status.dialogs.questions() {
 		if q.asked != m.n {
 			continue
 		}
-		if q.asked = 0; s.visible() {
-			q.drawn, q.armed = true, later(q.armed, s.now().Add(armAfter))
+		if q.asked = 0; s.status.visible() {
+			q.drawn, q.armed = true, later(q.armed, s.status.win.now().Add(armAfter))
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (q *question) counts(_ *Shell, now time.Time) time.Time {
 }
 
 func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
-	now := s.now()
+	now := s.win.now()
 	if q.c.yields && !p.IsText() && !p.Burst && !q.owns(p) {
 		return do(func(s *Shell) tea.Cmd { return s.press(p) }), nil, true
 	}
@@ -236,11 +236,11 @@ func (q *question) sayYes() (Action, tea.Cmd, bool) {
 		case c.then != nil:
 			return c.then(s)
 		case c.Yes != nil:
-			st := s.find(q.screen)
+			st := s.stack.find(q.screen)
 			if st != nil {
 				st.sent = c.form
 			}
-			return s.track(c.Title, writeWith(st, c, seen))
+			return s.sent.track(c.Title, writeWith(st, c, seen))
 		}
 		return nil
 	}), nil, true

@@ -13,22 +13,22 @@ import (
 
 func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 	if h < 8 {
-		return q.small(s.th, w, h, now)
+		return q.small(s.win.th, w, h, now)
 	}
 	in := max(min(w, dialogWidth)-4, 1)
-	p := panel{title: q.c.Title, body: q.content(s.th, in, false), tail: q.tail(s.th, in, now), scroll: q.scroll,
+	p := panel{title: q.c.Title, body: q.content(s.win.th, in, false), tail: q.tail(s.win.th, in, now), scroll: q.scroll,
 		tone: theme.Warn}
 	if p.fitted(h).hidden(h) > 0 { // show the risk above the part that scrolls
-		p.body, p.more = q.content(s.th, in, true), q.unread()
+		p.body, p.more = q.content(s.win.th, in, true), q.unread()
 		if q.read {
 			p.more = q.nav.PageUp.Help().Key + " and " + q.nav.PageDown.Help().Key + " scroll"
 		}
 	}
-	if s.opt.About.Environment == Production {
+	if s.win.opt.About.Environment == Production {
 		p.tone = theme.Bad
 	}
 	if !q.ready(now) {
-		p.foot = s.th.Signs.Wait + " keys are ignored for a moment"
+		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
 	}
 	return p
 }
@@ -36,14 +36,14 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 // layout implements overlay. The last line counts as shown when it is in the window; a yes then waits for the frame
 // that shows it. A window of another size begins at the first line again.
 func (q *question) layout(s *Shell) {
-	if !s.visible() || q.read {
+	if !s.status.visible() || q.read {
 		return
 	}
-	w, h := s.area()
+	w, h := s.win.area()
 	if size := [2]int{w, h}; size != q.size {
 		q.size, q.scroll = size, 0
 	}
-	if p := q.panel(s, w, h, s.now()).fitted(h); q.scroll < p.hidden(h) {
+	if p := q.panel(s, w, h, s.win.now()).fitted(h); q.scroll < p.hidden(h) {
 		return
 	}
 	q.read, q.drawn = true, false

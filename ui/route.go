@@ -21,7 +21,7 @@ type openScreen struct {
 
 // screenStack holds the open screens, the one on top last, and the earlier places of the person.
 type screenStack struct {
-	*window
+	win     *window
 	stack   []*openScreen
 	lastID  screenID
 	subject map[string]string // last shown object, by kind
@@ -31,7 +31,7 @@ type screenStack struct {
 // router opens and closes screens and passes messages to them. It knows the parts before it;
 // it passes the Actions of screens to perform.
 type router struct {
-	*statusLine
+	status    *statusLine
 	perform   func(st *openScreen, a Action) tea.Cmd
 	reported  At // the last argument of OnPlace
 	afterRead waitingKey
@@ -61,32 +61,32 @@ func (s *screenStack) indexOf(p Place) int {
 
 // open puts the screen of a place on top, or goes back to it if it is open.
 func (s *router) open(p Place) tea.Cmd {
-	if i := s.indexOf(p); i >= 0 {
-		if i == len(s.stack)-1 {
-			return s.hint(Info, "You are already here.")
+	if i := s.status.stack.indexOf(p); i >= 0 {
+		if i == len(s.status.stack.stack)-1 {
+			return s.status.hint(Info, "You are already here.")
 		}
 		return s.unwind(i)
 	}
-	st := s.mount(p)
+	st := s.status.stack.mount(p)
 	if st == nil {
 		return s.unknownPlace(p)
 	}
 	s.makeRoom()
-	s.stack = append(s.stack, st)
+	s.status.stack.stack = append(s.status.stack.stack, st)
 	return s.begin(st)
 }
 
 func (s *router) unknownPlace(p Place) tea.Cmd {
-	return s.notify(Denied, "No screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
+	return s.status.notify(Denied, "No screen for this: "+untrusted.Text(p.Kind).Line(40)+".")
 }
 
 // mount creates the screen of a place.
 func (s *screenStack) mount(p Place) *openScreen {
 	s.lastID++
-	ctx, cancel := context.WithCancel(s.root)
-	env := &Env{Ctx: ctx, Root: s.root, Now: s.now, Theme: s.th, Keys: s.keys, About: s.opt.About, filters: s.opt.Filters,
-		id: s.lastID, shared: s.shown}
-	screen := s.opt.Make(env, p)
+	ctx, cancel := context.WithCancel(s.win.root)
+	env := &Env{Ctx: ctx, Root: s.win.root, Now: s.win.now, Theme: s.win.th, Keys: s.win.keys, About: s.win.opt.About, filters: s.win.opt.Filters,
+		id: s.lastID, shared: s.win.shown}
+	screen := s.win.opt.Make(env, p)
 	if screen == nil {
 		cancel()
 		return nil
@@ -96,22 +96,22 @@ func (s *screenStack) mount(p Place) *openScreen {
 }
 
 func (s *router) begin(st *openScreen) tea.Cmd {
-	w, h := s.body()
+	w, h := s.status.win.body()
 	st.screen.Update(tea.WindowSizeMsg{Width: w, Height: h})
-	s.fadeNotice()
-	return tea.Batch(st.screen.Init(), s.remember(st.screen.Place()))
+	s.status.fadeNotice()
+	return tea.Batch(st.screen.Init(), s.status.win.remember(st.screen.Place()))
 }
 
 // makeRoom closes a screen of a full stack: the oldest one except the root without
 // typed text.
 func (s *router) makeRoom() {
-	if len(s.stack) < maxDepth {
+	if len(s.status.stack.stack) < maxDepth {
 		return
 	}
-	for i := 1; i < len(s.stack); i++ {
-		if unsaved(s.stack[i]) == "" {
-			s.unmount(s.stack[i])
-			s.stack = slices.Delete(s.stack, i, i+1)
+	for i := 1; i < len(s.status.stack.stack); i++ {
+		if unsaved(s.status.stack.stack[i]) == "" {
+			s.unmount(s.status.stack.stack[i])
+			s.status.stack.stack = slices.Delete(s.status.stack.stack, i, i+1)
 			return
 		}
 	}
@@ -121,17 +121,17 @@ func (s *router) makeRoom() {
 // has typed text.
 func (s *router) replace(old *openScreen, p Place) tea.Cmd {
 	swap := func(s *Shell) tea.Cmd {
-		i := slices.Index(s.stack, old)
+		i := slices.Index(s.stack.stack, old)
 		if i < 0 {
 			return nil
 		}
-		next := s.mount(p)
+		next := s.stack.mount(p)
 		if next == nil {
-			return s.unknownPlace(p)
+			return s.route.unknownPlace(p)
 		}
-		s.unmount(old)
-		s.stack[i] = next
-		return s.begin(next)
+		s.route.unmount(old)
+		s.stack.stack[i] = next
+		return s.route.begin(next)
 	}
 	if what := unsaved(old); what != "" {
 		return s.askDiscard(what, "", swap)
@@ -139,12 +139,12 @@ func (s *router) replace(old *openScreen, p Place) tea.Cmd {
 	return s.perform(nil, do(swap))
 }
 
-// Back closes the screen on top; on the last one it asks to leave.
-func (s *router) Back() tea.Cmd {
-	if len(s.stack) <= 1 {
-		return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.askLeave() }))
+// back closes the screen on top; on the last one it asks to leave.
+func (s *router) back() tea.Cmd {
+	if len(s.status.stack.stack) <= 1 {
+		return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.exit.askLeave() }))
 	}
-	return s.unwind(len(s.stack) - 2)
+	return s.unwind(len(s.status.stack.stack) - 2)
 }
 
 // unwind closes all screens above stack[i]; it asks first if one of them
@@ -154,21 +154,21 @@ func (s *router) unwind(i int) tea.Cmd {
 }
 
 func (s *router) closeAbove(id screenID) tea.Cmd {
-	if s.find(id) == nil || s.top().id == id {
+	if s.status.stack.find(id) == nil || s.status.stack.top().id == id {
 		return nil
 	}
-	for s.top().id != id {
-		s.unmount(s.top())
-		s.stack = s.stack[:len(s.stack)-1]
+	for s.status.stack.top().id != id {
+		s.unmount(s.status.stack.top())
+		s.status.stack.stack = s.status.stack.stack[:len(s.status.stack.stack)-1]
 	}
-	s.fadeNotice()
-	return s.deliver(s.top(), Shown{})
+	s.status.fadeNotice()
+	return s.deliver(s.status.stack.top(), Shown{})
 }
 
 // unmount ends a screen's reads and its dialogs.
 func (s *router) unmount(st *openScreen) {
 	st.cancel()
-	s.overlays = slices.DeleteFunc(slices.Clone(s.overlays), func(o overlay) bool { return o.owner() == st.id })
+	s.status.dialogs.overlays = slices.DeleteFunc(slices.Clone(s.status.dialogs.overlays), func(o overlay) bool { return o.owner() == st.id })
 }
 
 func unsaved(st *openScreen) string {
@@ -187,7 +187,7 @@ func (s *router) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
 // answer passes an answer to the screen that asked, wherever it is. If that is closed, answer
 // drops it, but still reports the outcome of a write.
 func (s *router) answer(msg Answer) tea.Cmd {
-	if st := s.find(msg.Asker().screen); st != nil {
+	if st := s.status.stack.find(msg.Asker().screen); st != nil {
 		stayed := s.stayed(st, msg.Asker())
 		a, cmd := Update(st.screen, msg)
 		if _, read := msg.(readMsg); !stayed {
@@ -196,7 +196,7 @@ func (s *router) answer(msg Answer) tea.Cmd {
 		return tea.Batch(s.perform(st, a), cmd)
 	}
 	if w, ok := msg.(writeMsg); ok {
-		return s.tell(w.notice)
+		return s.status.tell(w.notice)
 	}
 	return nil
 }
@@ -206,24 +206,24 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	switch m := msg.(type) {
 	case SessionFacts:
-		s.session = m
+		s.status.head.session = m
 	case BudgetFacts:
-		s.budgets[m.Class] = m
+		s.status.head.budgets[m.Class] = m
 	case VerdictFacts:
-		if t, changed := s.newVerdict(m); changed {
-			s.toast(t)
+		if t, changed := s.status.newVerdict(m); changed {
+			s.status.toast(t)
 		}
 	case Toast:
-		s.toast(m)
+		s.status.toast(m)
 	case Presence:
-		s.others = m
+		s.status.head.others = m
 	case Approvals:
-		s.asked, s.mine = m.Waiting, m.Mine
+		s.status.head.asked, s.status.head.mine = m.Waiting, m.Mine
 	case CallFacts:
-		s.activity.call(m)
+		s.status.head.activity.call(m)
 	}
-	for _, st := range slices.Clone(s.stack) {
-		if s.find(st.id) != nil {
+	for _, st := range slices.Clone(s.status.stack.stack) {
+		if s.status.stack.find(st.id) != nil {
 			cmds = append(cmds, s.deliver(st, msg))
 		}
 	}

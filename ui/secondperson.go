@@ -18,16 +18,16 @@ import (
 // confirm opens the question of a screen. Where a second person approves its write and none has yet, a form asks for
 // the reason before it.
 func (s *Shell) confirm(st *openScreen, c Confirm) {
-	if len(c.sends) == 0 || !s.opt.About.SecondPerson {
-		s.push(newQuestion(s, st.id, c))
+	if len(c.sends) == 0 || !s.win.opt.About.SecondPerson {
+		s.dialogs.push(newQuestion(s, st.id, c))
 		return
 	}
-	if w, ok := requestFor(s.mine, st, c, approval.Approved, s.now()); ok {
+	if w, ok := requestFor(s.head.mine, st, c, approval.Approved, s.win.now()); ok {
 		c.consent.Reason, c.Verb = w.Reason, "Send now (approved by "+w.By+")"
-		s.push(newQuestion(s, st.id, c.secondPerson("Approved by "+w.By+". This sends it now.")))
+		s.dialogs.push(newQuestion(s, st.id, c.secondPerson("Approved by "+w.By+". This sends it now.")))
 		return
 	}
-	waits, _ := requestFor(s.mine, st, c, approval.Open, s.now())
+	waits, _ := requestFor(s.head.mine, st, c, approval.Open, s.win.now())
 	f := NewForm(st.env, Ask{Title: c.Title, Verb: "Continue",
 		Intro: []string{"A second person must approve this. They read the reason, and the audit trail keeps it."},
 		Fields: []widget.Field{{Label: "Reason", Hint: "why it should be done", Optional: true, Max: api.MaxReason,
@@ -37,11 +37,11 @@ func (s *Shell) confirm(st *openScreen, c Confirm) {
 			c.consent, c.Verb = api.Consent{Reason: strings.TrimSpace(v.Text(0)), AskOnly: true}, askFor
 			c.Title, c.Ask = askFor, askFor+": "+lowered(c.Ask)
 			return do(func(s *Shell) tea.Cmd {
-				s.push(newQuestion(s, st.id, c.secondPerson("A second person must approve this. Nothing is sent yet.")))
+				s.dialogs.push(newQuestion(s, st.id, c.secondPerson("A second person must approve this. Nothing is sent yet.")))
 				return nil
 			}), nil
 		}})
-	s.push(newInput(st.id, f))
+	s.dialogs.push(newInput(st.id, f))
 }
 
 // askFor is what the requester of an approval does.

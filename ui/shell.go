@@ -83,17 +83,17 @@ type At struct {
 // Shell is the tea.Model of the console, created by New. It routes messages and keys;
 // each of its parts has separate state and knows only the parts before it.
 type Shell struct {
-	*window
-	*screenStack
-	*dialogStack
-	*sentWrites
-	*topLine
-	*statusLine
-	*hintBar
-	*router
-	*viewMode
-	*idleGuard
-	*exit
+	win     *window
+	stack   *screenStack
+	dialogs *dialogStack
+	sent    *sentWrites
+	head    *topLine
+	status  *statusLine
+	hints   *hintBar
+	route   *router
+	mode    *viewMode
+	idle    *idleGuard
+	exit    *exit
 
 	barred   barred
 	clicked  clicked
@@ -130,59 +130,59 @@ func New(o Options) *Shell {
 		opt: o, th: o.Theme, keys: keymap.New(), now: o.Now,
 		shown: &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview, readVerdict: o.Verdict},
 	})
-	s.keys.Remap(o.Keys)
-	s.lock.lastKey = s.now()
+	s.win.keys.Remap(o.Keys)
+	s.status.lock.lastKey = s.win.now()
 	if s.concluded = evidence.Of(o.Context); s.concluded == nil {
 		s.concluded = &evidence.Book{}
 		o.Context = evidence.In(o.Context, s.concluded)
 	}
-	s.root, s.end = context.WithCancel(o.Context)
+	s.win.root, s.win.end = context.WithCancel(o.Context)
 	if o.UTC {
-		s.shown.zone = time.UTC
+		s.win.shown.zone = time.UTC
 	}
 	if o.About.ReadOnly {
-		s.keys.ReadOnly("This context is read-only: nothing can be changed from here.")
+		s.win.keys.ReadOnly("This context is read-only: nothing can be changed from here.")
 	}
 	if o.May != nil {
-		s.keys.Allow(o.May)
+		s.win.keys.Allow(o.May)
 	}
 	return s
 }
 
 // assemble connects the parts of a shell, each with those that it depends on.
 func assemble(w *window) *Shell {
-	stack, open, sent := &screenStack{window: w, subject: map[string]string{}}, &dialogStack{},
+	stack, open, sent := &screenStack{win: w, subject: map[string]string{}}, &dialogStack{},
 		&sentWrites{writes: map[uint64]string{}}
-	head := &topLine{window: w, screenStack: stack, budgets: map[string]BudgetFacts{}}
-	status := &statusLine{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head}
-	hints, route := &hintBar{statusLine: status}, &router{statusLine: status}
-	s := &Shell{window: w, screenStack: stack, dialogStack: open, sentWrites: sent, topLine: head, statusLine: status,
-		hintBar: hints, router: route, viewMode: &viewMode{route}, idleGuard: &idleGuard{route}, exit: &exit{router: route}}
+	head := &topLine{win: w, stack: stack, budgets: map[string]BudgetFacts{}}
+	status := &statusLine{win: w, stack: stack, dialogs: open, sent: sent, head: head}
+	hints, route := &hintBar{status: status}, &router{status: status}
+	s := &Shell{win: w, stack: stack, dialogs: open, sent: sent, head: head, status: status,
+		hints: hints, route: route, mode: &viewMode{route}, idle: &idleGuard{route}, exit: &exit{route: route}}
 	route.perform = s.act
 	return s
 }
 
 // Init opens the first screen and starts waiting for news.
 func (s *Shell) Init() tea.Cmd {
-	cmds := []tea.Cmd{s.open(s.opt.Start)}
-	cmds = append(cmds, s.opt.Feeds...)
+	cmds := []tea.Cmd{s.route.open(s.win.opt.Start)}
+	cmds = append(cmds, s.win.opt.Feeds...)
 	return tea.Batch(append(cmds, s.schedule())...)
 }
 
 // Update implements tea.Model. It never waits.
 func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if s.gone {
+	if s.sent.gone {
 		return s, nil
 	}
-	lock := s.lockWhenIdle(s.now())
+	lock := s.idle.lockWhenIdle(s.win.now())
 	cmd := tea.Batch(s.take(msg), s.pressPending())
-	s.noteTrail()
-	s.noteLoading()
-	s.reportPlace()
-	for _, o := range s.overlays {
+	s.stack.noteTrail()
+	s.head.noteLoading()
+	s.route.reportPlace()
+	for _, o := range s.dialogs.overlays {
 		o.layout(s)
 	}
-	return s, tea.Batch(lock, cmd, s.awaitDrawn(), s.schedule())
+	return s, tea.Batch(lock, cmd, s.route.awaitDrawn(), s.schedule())
 }
 
 // noteTrail records the person's place.
@@ -194,16 +194,16 @@ func (s *screenStack) noteTrail() {
 
 // reportPlace calls OnPlace if the person's place changed.
 func (s *router) reportPlace() {
-	if s.opt.OnPlace == nil || s.top() == nil {
+	if s.status.win.opt.OnPlace == nil || s.status.stack.top() == nil {
 		return
 	}
-	at := At{Place: s.top().screen.Place()}
-	for _, q := range s.questions() {
+	at := At{Place: s.status.stack.top().screen.Place()}
+	for _, q := range s.status.dialogs.questions() {
 		at.Asking = at.Asking || q.c.then == nil
 	}
 	if at != s.reported {
 		s.reported = at
-		s.opt.OnPlace(at)
+		s.status.win.opt.OnPlace(at)
 	}
 }
 
@@ -213,7 +213,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case nil:
 		return nil
 	case tea.WindowSizeMsg:
-		s.resize(msg.Width, msg.Height)
+		s.route.resize(msg.Width, msg.Height)
 		return nil
 	case tea.MouseMsg:
 		return s.mouse(msg)
@@ -222,7 +222,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case keymap.Press:
 		return s.key(msg)
 	case drawnMsg:
-		s.onDrawn(msg)
+		s.route.onDrawn(msg)
 		return nil
 	case foundMsg:
 		return s.onFound(msg)
@@ -231,12 +231,12 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case moreMsg:
 		return s.onMoreItems(msg)
 	case themeKept:
-		return s.onThemeKept(msg)
+		return s.mode.onThemeKept(msg)
 	case resolvedMsg:
-		s.searches--
+		s.win.searches--
 		return s.resolved(msg)
 	case revealedMsg:
-		return s.revealed(msg)
+		return s.mode.revealed(msg)
 	case tickMsg:
 		return s.ticked(msg)
 	case StreamMsg:
@@ -248,16 +248,16 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case writeEndedMsg:
-		return s.writeEnded(msg)
+		return s.exit.writeEnded(msg)
 	case copiedMsg:
-		return s.copied(msg)
+		return s.status.copied(msg)
 	case BroadcastMsg:
-		return s.broadcast(msg)
+		return s.route.broadcast(msg)
 	case Answer:
-		return s.answer(msg)
+		return s.route.answer(msg)
 	}
-	if top := s.top(); top != nil {
-		return s.deliver(top, msg)
+	if top := s.stack.top(); top != nil {
+		return s.route.deliver(top, msg)
 	}
 	return nil
 }
@@ -270,13 +270,13 @@ const (
 )
 
 func (s *router) resize(w, h int) {
-	s.w, s.h = min(max(w, 0), maxWidth), min(max(h, 0), maxHeight)
-	bw, bh := s.body()
-	for _, st := range s.stack {
+	s.status.win.w, s.status.win.h = min(max(w, 0), maxWidth), min(max(h, 0), maxHeight)
+	bw, bh := s.status.win.body()
+	for _, st := range s.status.stack.stack {
 		st.screen.Update(tea.WindowSizeMsg{Width: bw, Height: bh})
 	}
-	if !s.fits() {
-		for _, q := range s.questions() { // must be drawn again before a key counts
+	if !s.status.win.fits() {
+		for _, q := range s.status.dialogs.questions() { // must be drawn again before a key counts
 			q.asked, q.drawn = 0, false
 		}
 	}
@@ -287,14 +287,14 @@ func (s *Shell) View() string { return strings.Join(s.Lines(), "\n") }
 
 // Lines returns the view in lines; unchanged lines are the same strings.
 func (s *Shell) Lines() []string {
-	if s.w <= 0 || s.h <= 0 {
+	if s.win.w <= 0 || s.win.h <= 0 {
 		return nil
 	}
-	lines := s.laid.Lay(s.draw(), s.w, s.h)
-	if s.th.Finishes() {
+	lines := s.laid.Lay(s.draw(), s.win.w, s.win.h)
+	if s.win.th.Finishes() {
 		lines = slices.Clone(lines) // the original is compared with the next frame
 		for i, l := range lines {
-			lines[i] = s.th.Finish(l)
+			lines[i] = s.win.th.Finish(l)
 		}
 	}
 	return lines
@@ -302,53 +302,53 @@ func (s *Shell) Lines() []string {
 
 // visible reports whether dialogs and screens are on the terminal.
 func (s *statusLine) visible() bool {
-	return s.fits() && !s.gone && !s.lock.on
+	return s.win.fits() && !s.sent.gone && !s.lock.on
 }
 
 // draw draws the lines of the window.
 func (s *Shell) draw() []string {
 	switch {
-	case !s.fits():
-		return []string{draw.Cut("Window too small: needs 20x5.", s.w)}
-	case s.gone:
+	case !s.win.fits():
+		return []string{draw.Cut("Window too small: needs 20x5.", s.win.w)}
+	case s.sent.gone:
 		return nil
-	case s.lock.on:
-		return s.blank()
+	case s.status.lock.on:
+		return s.status.blank()
 	}
-	now := s.now()
-	lines := make([]string, 0, s.h)
+	now := s.win.now()
+	lines := make([]string, 0, s.win.h)
 	body := s.drawBody(now)
-	noticed := s.drawn().Problem
-	lines = append(lines, s.header(now), s.rule(now, noticed))
-	lines = append(lines, s.mapLines()...)
+	noticed := s.stack.drawn().Problem
+	lines = append(lines, s.head.header(now), s.head.rule(now, noticed))
+	lines = append(lines, s.head.mapLines()...)
 	lines = append(lines, body...)
-	if len(lines) < s.h {
-		if s.chrome() >= 4 {
-			lines = append(lines, s.placeNotice(lines, noticed))
+	if len(lines) < s.win.h {
+		if s.win.chrome() >= 4 {
+			lines = append(lines, s.status.placeNotice(lines, noticed))
 		}
-		lines = append(lines, s.hints())
+		lines = append(lines, s.hints.hints())
 	}
 	return lines
 }
 
 func (s *Shell) drawBody(now time.Time) []string {
-	_, h := s.body()
-	if len(s.overlays) > 0 {
-		_, h = s.area()
+	_, h := s.win.body()
+	if len(s.dialogs.overlays) > 0 {
+		_, h = s.win.area()
 	}
 	var lines []string
-	if top := s.top(); top != nil {
+	if top := s.stack.top(); top != nil {
 		if l, ok := top.screen.(interface{ Lines() []string }); ok {
 			lines = l.Lines()
 		} else {
 			lines = strings.Split(top.screen.View(), "\n")
 		}
 	}
-	lines = s.indented.lines(lines, s.margin(), h)
-	if len(s.overlays) > 0 {
-		lines = draw.Lay(lines, s.w, h)
+	lines = s.indented.lines(lines, s.win.margin(), h)
+	if len(s.dialogs.overlays) > 0 {
+		lines = draw.Lay(lines, s.win.w, h)
 	}
-	for _, o := range s.overlays {
+	for _, o := range s.dialogs.overlays {
 		lines = s.cover(o, lines, now)
 	}
 	return lines

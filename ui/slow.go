@@ -12,7 +12,7 @@ import (
 // as for a call that waits for the session.
 func (s *topLine) goes(c CallFacts) time.Time {
 	b := s.budgets[c.Class]
-	if now := s.now(); b.Goes.After(now) {
+	if now := s.win.now(); b.Goes.After(now) {
 		return b.Goes
 	} else if b.Room == 0 && b.NextSlot.After(now) {
 		return b.NextSlot
@@ -102,12 +102,12 @@ type loads struct {
 
 // noteLoading records since when the screen on top has been loading.
 func (s *topLine) noteLoading() {
-	top := s.top()
+	top := s.stack.top()
 	switch {
 	case top == nil || !top.screen.Source().Loading:
 		s.loads = loads{}
 	case s.loads.screen != top.id || s.loads.since.IsZero():
-		s.loads = loads{top.id, s.now()}
+		s.loads = loads{top.id, s.win.now()}
 	}
 }
 
@@ -115,11 +115,11 @@ func (s *topLine) noteLoading() {
 // first second.
 func (s *topLine) brief(now time.Time) string {
 	from := s.loads.since
-	if c, ok := s.pending(s.class()); ok && c.Phase == CallRuns {
+	if c, ok := s.pending(s.stack.class()); ok && c.Phase == CallRuns {
 		from = c.At
 	} else if ok && !s.goes(c).IsZero() {
 		left, _ := format.Until(s.goes(c), now)
-		return s.th.Signs.Wait + strings.ReplaceAll(left, " ", "")
+		return s.win.th.Signs.Wait + strings.ReplaceAll(left, " ", "")
 	}
 	if ago, _ := since(from, now); ago != "" {
 		return strings.ReplaceAll(ago, " ", "") + "…"
@@ -130,7 +130,7 @@ func (s *topLine) brief(now time.Time) string {
 // loading says what the screen on top waits for, and for how long; next is the time when this text
 // changes next.
 func (s *topLine) loading(now time.Time) (what string, next time.Time) {
-	c, ok := s.pending(s.class())
+	c, ok := s.pending(s.stack.class())
 	switch {
 	case !ok:
 	case c.Phase == CallRuns:
@@ -158,9 +158,9 @@ func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 }
 
 // CallWaits says in a sentence why an answer takes long; "" if no call is running.
-func (s *topLine) CallWaits() string {
-	c, ok := s.pending(s.class())
-	now := s.now()
+func (s Driver) CallWaits() string {
+	c, ok := s.head.pending(s.head.stack.class())
+	now := s.head.win.now()
 	switch {
 	case !ok:
 		return ""
@@ -172,8 +172,8 @@ func (s *topLine) CallWaits() string {
 			return "The service has not answered for " + ago + "."
 		}
 		return "The service has not answered yet."
-	case !s.goes(c).IsZero():
-		left, _ := format.Until(s.goes(c), now)
+	case !s.head.goes(c).IsZero():
+		left, _ := format.Until(s.head.goes(c), now)
 		return "Waiting for the " + safe(c.Class) + " budget; next call in " + left + "."
 	}
 	return "Waiting for the " + safe(c.Class) + " budget or for the session."

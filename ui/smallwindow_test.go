@@ -22,7 +22,7 @@ func drawn() *Shell {
 // why it did.
 func TestASmallWindowShowsTheRefusal(t *testing.T) {
 	s := drawn()
-	f := NewForm(&Env{Theme: s.th, Keys: s.keys}, Ask{Title: "Upload", Intro: []string{"The file goes into the customer's store."},
+	f := NewForm(&Env{Theme: s.win.th, Keys: s.win.keys}, Ask{Title: "Upload", Intro: []string{"The file goes into the customer's store."},
 		Fields: []widget.Field{{Label: "File", Value: "a.pdf"}, {Label: "Type"}, {Label: "Info"}}})
 	f.Update(formSize(40, smallest))
 	text := func() string {
@@ -45,7 +45,7 @@ func TestASmallWindowShowsTheRefusal(t *testing.T) {
 // TestACutTextSaysSo: a text above the fields that has no room ends with a sign, and one that has room does not.
 func TestACutTextSaysSo(t *testing.T) {
 	s := drawn()
-	f := NewForm(&Env{Theme: s.th, Keys: s.keys}, Ask{Title: "Share", Fields: []widget.Field{{Label: "Token"}},
+	f := NewForm(&Env{Theme: s.win.th, Keys: s.win.keys}, Ask{Title: "Share", Fields: []widget.Field{{Label: "Token"}},
 		Intro: []string{strings.Repeat("A token works once. ", 20)}})
 	for h, cut := range map[int]bool{smallest: true, 24: false} {
 		f.Update(formSize(40, h))

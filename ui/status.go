@@ -40,18 +40,18 @@ func (s *statusLine) noticeLine(w int) string {
 // noticeLines returns the notice in at most most lines of w cells; none if there is
 // no notice. shown: the body has the text of the notice.
 func (s *statusLine) noticeLines(w, most int, shown bool) []string {
-	sign, line, style := s.th.Signs.Wait, "", s.th.Warn
-	if s.leaving {
-		line = "Closing after the answer to: " + strings.Join(s.Waiting(), ", ")
+	sign, line, style := s.win.th.Signs.Wait, "", s.win.th.Warn
+	if s.sent.leaving {
+		line = "Closing after the answer to: " + strings.Join(s.sent.waiting(), ", ")
 	} else if s.notice.text != "" && !shown {
-		look, _, tone := s.notice.kind.look(s.th)
-		sign, line, style = look, s.notice.text, s.th.Tone(tone)
+		look, _, tone := s.notice.kind.look(s.win.th)
+		sign, line, style = look, s.notice.text, s.win.th.Tone(tone)
 		if s.notice.times > 1 {
 			line = strings.TrimRight(line, ".") + " (" + times(s.notice.times) + ")."
 		}
 		line = s.withHint(s.notice, line)
 	} else if line = s.outage(); line != "" {
-		sign, style = s.th.Signs.Bad, s.th.Bad
+		sign, style = s.win.th.Signs.Bad, s.win.th.Bad
 	}
 	if line == "" {
 		return nil
@@ -73,11 +73,11 @@ func (s *statusLine) noticeLines(w, most int, shown bool) []string {
 
 // outage is the first cause while it is critical, unless the screen on top prints it.
 func (s *statusLine) outage() string {
-	f, is := s.cause()
-	if !is || f.Severity < verdict.Critical || s.prints(f) {
+	f, is := s.win.cause()
+	if !is || f.Severity < verdict.Critical || s.stack.prints(f) {
 		return ""
 	}
-	return safe(f.Sentence) + " " + s.keys.Global.OnCall.Help().Key + " shows more."
+	return safe(f.Sentence) + " " + s.win.keys.Global.OnCall.Help().Key + " shows more."
 }
 
 // placeNotice puts the notice into a frame whose header and body are drawn, and returns the
@@ -87,35 +87,35 @@ func (s *statusLine) outage() string {
 // already shows (noticed).
 func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	shown = shown && s.notice.text != "" && strings.TrimRight(s.notice.text, ".") ==
-		strings.TrimRight(safe(s.source().Problem), ".") || s.notice.about != nil && s.prints(*s.notice.about)
+		strings.TrimRight(safe(s.stack.source().Problem), ".") || s.notice.about != nil && s.stack.prints(*s.notice.about)
 	most := noticeMost
 	switch {
-	case s.h < 10 || len(s.overlays) > 0: // nothing may cover a dialog
+	case s.win.h < 10 || len(s.dialogs.overlays) > 0: // nothing may cover a dialog
 		most = 1
-	case s.h < 16:
+	case s.win.h < 16:
 		most = 2
 	}
-	lines := s.noticeLines(s.w-4, most, shown)
+	lines := s.noticeLines(s.win.w-4, most, shown)
 	if len(lines) == 0 {
-		return s.status("")
+		return s.win.status("")
 	}
 	for i := range lines {
-		lines[i] = s.status(lines[i])
+		lines[i] = s.win.status(lines[i])
 	}
 	more, body := len(lines)-1, len(frame)
 	switch {
 	case !s.covers(body-more, body):
 		copy(frame[body-more:], lines[:more])
 		return lines[more]
-	case body-s.headed() > 2*len(lines) && !s.covers(s.headed(), s.headed()+len(lines)):
-		copy(frame[s.headed():], lines)
-		return s.status("")
+	case body-s.win.headed() > 2*len(lines) && !s.covers(s.win.headed(), s.win.headed()+len(lines)):
+		copy(frame[s.win.headed():], lines)
+		return s.win.status("")
 	}
-	return s.status(s.noticeLine(s.w - 4))
+	return s.win.status(s.noticeLine(s.win.w - 4))
 }
 
 // covers reports whether a cursor is on lines from..to of the frame.
 func (s *statusLine) covers(from, to int) bool {
-	body := s.headed()
-	return slices.ContainsFunc(s.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })
+	body := s.win.headed()
+	return slices.ContainsFunc(s.stack.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })
 }

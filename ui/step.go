@@ -22,28 +22,28 @@ func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 		}
 	}
 	p := top.screen.Place()
-	i := s.listBelow(p)
+	i := s.status.stack.listBelow(p)
 	switch {
 	case p.ID == "":
-		return s.hint(Info, key.Help().Key+" moves through a list from inside one of its records.")
+		return s.status.hint(Info, key.Help().Key+" moves through a list from inside one of its records.")
 	case i < 0:
-		return s.hint(Info, "You did not open this from a list, so "+key.Help().Key+" does nothing.")
+		return s.status.hint(Info, "You did not open this from a list, so "+key.Help().Key+" does nothing.")
 	}
-	list := s.stack[i]
-	move := s.keys.Nav.Down
+	list := s.status.stack.stack[i]
+	move := s.status.win.keys.Nav.Down
 	if by < 0 {
-		move = s.keys.Nav.Up
+		move = s.status.win.keys.Nav.Up
 	}
 	cmd := s.deliver(list, move.Msg())
 	kind := subjectKind(p.Kind)
 	next := list.screen.(SubjectOf).Subject(kind)
 	switch {
 	case next == p.ID && by > 0:
-		return tea.Batch(cmd, s.hint(Info, "Last one in the list."))
+		return tea.Batch(cmd, s.status.hint(Info, "Last one in the list."))
 	case next == p.ID:
-		return tea.Batch(cmd, s.hint(Info, "First one in the list."))
+		return tea.Batch(cmd, s.status.hint(Info, "First one in the list."))
 	case next == "": // a row that is still being read
-		return tea.Batch(cmd, s.hint(Info, "That row is still being read; press "+key.Help().Key+" again."))
+		return tea.Batch(cmd, s.status.hint(Info, "That row is still being read; press "+key.Help().Key+" again."))
 	}
 	return tea.Batch(cmd, s.swapAbove(list.id, Place{Kind: p.Kind, ID: next, Arg: p.Arg}))
 }
@@ -77,22 +77,22 @@ func (s *screenStack) listBelow(p Place) int {
 // them has typed text.
 func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
 	swap := func(s *Shell) tea.Cmd {
-		if s.find(id) == nil {
+		if s.stack.find(id) == nil {
 			return nil
 		}
-		next := s.mount(p)
+		next := s.stack.mount(p)
 		if next == nil {
-			return s.unknownPlace(p)
+			return s.route.unknownPlace(p)
 		}
-		for s.top().id != id {
-			s.unmount(s.top())
-			s.stack = s.stack[:len(s.stack)-1]
+		for s.stack.top().id != id {
+			s.route.unmount(s.stack.top())
+			s.stack.stack = s.stack.stack[:len(s.stack.stack)-1]
 		}
-		s.stack = append(s.stack, next)
-		return s.begin(next)
+		s.stack.stack = append(s.stack.stack, next)
+		return s.route.begin(next)
 	}
-	for i := len(s.stack) - 1; s.stack[i].id != id; i-- {
-		if what := unsaved(s.stack[i]); what != "" {
+	for i := len(s.status.stack.stack) - 1; s.status.stack.stack[i].id != id; i-- {
+		if what := unsaved(s.status.stack.stack[i]); what != "" {
 			return s.askDiscard(what, "", swap)
 		}
 	}

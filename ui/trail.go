@@ -40,17 +40,17 @@ func (t *trail) arrive(p Place) {
 
 // travel goes to the previous place (-1), or forward again (1).
 func (s *router) travel(by int) tea.Cmd {
-	t := &s.trail
+	t := &s.status.stack.trail
 	to := t.at + by
 	switch {
 	case to < 0:
-		return s.hint(Info, "No previous screen.")
+		return s.status.hint(Info, "No previous screen.")
 	case to >= len(t.places):
-		return s.hint(Info, "No next screen; "+s.keys.Global.Before.Help().Key+" goes back.")
+		return s.status.hint(Info, "No next screen; "+s.status.win.keys.Global.Before.Help().Key+" goes back.")
 	}
-	p, top := t.places[to], s.top()
+	p, top := t.places[to], s.status.stack.top()
 	var cmd tea.Cmd
-	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && len(s.stack) > 1 && s.indexOf(p) < 0 {
+	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && len(s.status.stack.stack) > 1 && s.status.stack.indexOf(p) < 0 {
 		cmd = s.replace(top, p) // replace the object by the earlier one
 	} else {
 		cmd = s.visit(p)

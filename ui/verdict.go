@@ -64,7 +64,7 @@ func (e *Env) ReadVerdict() tea.Cmd {
 
 // ReadVerdict reads the verdict for a host that says a screen.
 func (s Driver) ReadVerdict() tea.Cmd {
-	if st := s.top(); st != nil {
+	if st := s.stack.top(); st != nil {
 		return st.env.ReadVerdict()
 	}
 	return nil
@@ -73,19 +73,19 @@ func (s Driver) ReadVerdict() tea.Cmd {
 // newVerdict stores a verdict unless a newer one was read, and returns a notice if the first cause is another one. A
 // critical cause has the line of notices while it lasts.
 func (s *statusLine) newVerdict(f VerdictFacts) (t Toast, changed bool) {
-	s.shown.reading = false
-	if f.Read.Before(s.shown.found.Read) {
+	s.win.shown.reading = false
+	if f.Read.Before(s.win.shown.found.Read) {
 		return t, false
 	}
-	was, before := s.cause()
-	s.shown.found = f
-	now, after := s.cause()
+	was, before := s.win.cause()
+	s.win.shown.found = f
+	now, after := s.win.cause()
 	switch {
 	case before == after && was.Cause == now.Cause && was.Part == now.Part:
 		return t, false
-	case after && (now.Severity < verdict.Critical || s.opt.Report != nil):
-		return Toast{Level: Warning, Text: present.FindingLine(s.verdictOptions(), now).Text, About: &now},
-			!s.prints(now)
+	case after && (now.Severity < verdict.Critical || s.win.opt.Report != nil):
+		return Toast{Level: Warning, Text: present.FindingLine(s.win.verdictOptions(), now).Text, About: &now},
+			!s.stack.prints(now)
 	case before && !after:
 		return Toast{Level: Success, Text: "Ended: " + safe(was.Sentence)}, true
 	}
@@ -105,7 +105,7 @@ func (s *window) cause() (verdict.Finding, bool) {
 // prints reports whether the drawn screen on top prints a finding.
 func (s *screenStack) prints(f verdict.Finding) bool {
 	top := s.top()
-	if top == nil || s.th.Linear {
+	if top == nil || s.win.th.Linear {
 		return false
 	}
 	switch top.screen.Place().Kind {

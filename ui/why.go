@@ -11,10 +11,10 @@ func (s *Shell) why(at Place) Action {
 	said := s.concluded.About(at.ID)
 	var lines []string
 	if at.ID == "" {
-		lines = present.Evidence(s.verdictOptions(), s.shown.found.at(s.now()))
+		lines = present.Evidence(s.win.verdictOptions(), s.win.shown.found.at(s.win.now()))
 	}
 	for _, c := range said[:min(len(said), mostReasons)] {
-		lines = append(lines, safe(c.Line(s.shown.zone)))
+		lines = append(lines, safe(c.Line(s.win.shown.zone)))
 	}
 	if len(lines) == 0 {
 		lines = []string{"No conclusions yet. This page lists what was done, refused or found complete, " +
