@@ -167,8 +167,8 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 	case CallUnknown:
 		sign, word, tone = th.Signs.Unknown, "unknown", theme.Warn
 	}
-	line := "  " + th.Dim.Render(format.Clock(c.At, s.win.shown.zone)) + "  " + th.Tone(tone).Render(draw.Fit(sign+" "+word,
-		activityWord)) + " " + safe(c.What)
+	line := "  " + th.Dim.Render(format.Clock(c.At, s.win.shown.zone)) + "  " +
+		th.Tone(tone).Render(draw.Fit(sign+" "+word, activityWord)) + " " + safe(c.What)
 	if c.Class != "" {
 		line += th.Dim.Render("  " + safe(c.Class))
 	}

@@ -15,31 +15,31 @@ const revealFor = 30 * time.Second
 // viewMode is the theme, the time zone and the masking of shown values.
 type viewMode struct{ route *router }
 
-func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.route.status.win.shown.zone != time.UTC) }
+func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.route.win.shown.zone != time.UTC) }
 
 func (s *viewMode) showUTC(utc bool) tea.Cmd {
 	word := "Times are now in UTC."
-	s.route.status.win.shown.zone = time.UTC
+	s.route.win.shown.zone = time.UTC
 	if !utc {
-		s.route.status.win.shown.zone = s.route.status.win.shown.local
-		word = "Times are now local (" + s.route.status.win.now().In(s.route.status.win.shown.zone).Format("MST, -07:00") + ")."
+		s.route.win.shown.zone = s.route.win.shown.local
+		word = "Times are now local (" + s.route.win.now().In(s.route.win.shown.zone).Format("MST, -07:00") + ")."
 	}
 	return tea.Batch(s.route.status.notify(Info, word), s.route.broadcast(DisplayChanged{}))
 }
 
 func (s *viewMode) reveal() tea.Cmd {
-	if !s.route.status.win.shown.masked {
+	if !s.route.win.shown.masked {
 		return s.route.status.notify(Info, "Nothing is masked: masking is off in the configuration.")
 	}
-	if !s.route.status.win.shown.revealed.IsZero() {
-		s.route.status.win.shown.revealed = time.Time{}
+	if !s.route.win.shown.revealed.IsZero() {
+		s.route.win.shown.revealed = time.Time{}
 		return tea.Batch(s.route.status.notify(Info, "Values are masked again."), s.route.broadcast(DisplayChanged{}))
 	}
-	if s.route.status.win.opt.Reveal == nil {
+	if s.route.win.opt.Reveal == nil {
 		return s.revealed(revealedMsg{})
 	}
-	ask, ctx, at := s.route.status.win.opt.Reveal, s.route.status.win.root, Place{}
-	if st := s.route.status.stack.top(); st != nil {
+	ask, ctx, at := s.route.win.opt.Reveal, s.route.win.root, Place{}
+	if st := s.route.stack.top(); st != nil {
 		at = st.screen.Place()
 	}
 	return func() tea.Msg { return revealedMsg{ask(ctx, at)} }
@@ -52,16 +52,17 @@ func (s *viewMode) revealed(m revealedMsg) tea.Cmd {
 	if m.err != nil {
 		return s.route.status.notify(Denied, api.AsError(m.err).Public)
 	}
-	s.route.status.win.shown.revealed = s.route.status.win.now().Add(revealFor)
-	return tea.Batch(s.route.status.notify(Warning, "Masked values are shown for 30 s."), s.route.broadcast(DisplayChanged{}))
+	s.route.win.shown.revealed = s.route.win.now().Add(revealFor)
+	return tea.Batch(s.route.status.notify(Warning, "Masked values are shown for 30 s."),
+		s.route.broadcast(DisplayChanged{}))
 }
 
 // maskAgain masks revealed values after revealFor.
 func (s *viewMode) maskAgain(now time.Time) tea.Cmd {
-	if s.route.status.win.shown.revealed.IsZero() || now.Before(s.route.status.win.shown.revealed) {
+	if s.route.win.shown.revealed.IsZero() || now.Before(s.route.win.shown.revealed) {
 		return nil
 	}
-	s.route.status.win.shown.revealed = time.Time{}
+	s.route.win.shown.revealed = time.Time{}
 	return s.route.broadcast(DisplayChanged{})
 }
 
@@ -73,7 +74,7 @@ type themeKept struct {
 
 // keepTheme saves the theme of a name for the person and says so; shown is the name to read.
 func (s *viewMode) keepTheme(shown, name string) tea.Cmd {
-	keep, ctx := s.route.status.win.opt.KeepTheme, context.WithoutCancel(s.route.status.win.root)
+	keep, ctx := s.route.win.opt.KeepTheme, context.WithoutCancel(s.route.win.root)
 	if keep == nil {
 		return s.route.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
 	}

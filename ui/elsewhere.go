@@ -19,8 +19,8 @@ type waitingKey struct {
 // person must choose the object first, it shows the key instead.
 func (s *router) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
 	i := slices.Index(placeKinds, kind)
-	cmd, _ := s.jump(s.status.win.keys.Global.Places()[i].Msg())
-	top := s.status.stack.top()
+	cmd, _ := s.jump(s.win.keys.Global.Places()[i].Msg())
+	top := s.stack.top()
 	switch {
 	case top == nil || top.screen.Place().Kind != kind: // a dialog asks for an id or about typed text
 		return cmd
@@ -51,9 +51,9 @@ func (s *Shell) pressPending() tea.Cmd {
 // unwindThen closes all screens above stack[i] and then calls a function. It asks first
 // if one of them has typed text.
 func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
-	id := s.status.stack.stack[i].id
+	id := s.stack.stack[i].id
 	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.route.closeAbove(id), then(s)) }
-	for _, st := range s.status.stack.stack[i+1:] {
+	for _, st := range s.stack.stack[i+1:] {
 		if what := unsaved(st); what != "" {
 			return s.askDiscard(what, "", closing)
 		}
@@ -85,7 +85,7 @@ func (s *exit) switchContext(name string) tea.Cmd {
 		s.exit.context = name
 		return s.exit.leave()
 	}
-	for _, st := range s.route.status.stack.stack {
+	for _, st := range s.route.stack.stack {
 		if what := unsaved(st); what != "" {
 			return s.route.askDiscard(what, "The console opens "+safe(name)+".", leave)
 		}

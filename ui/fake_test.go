@@ -155,7 +155,7 @@ func (f *fake) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 // Click implements ui.Pointer.
 func (f *fake) Click(_, y int) (string, ui.Action, tea.Cmd, bool) {
 	ok := f.table.Point(y)
-	return f.table.SelectedID(), nil, nil, ok
+	return f.table.Cursor.SelectedID(), nil, nil, ok
 }
 
 // Wheel implements ui.Pointer.
@@ -191,7 +191,7 @@ func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case f.env.Keys.Global.Reload.Match(msg):
 		return nil, f.reload()
 	case f.item.CopyID.Match(msg):
-		return ui.Copy{Text: f.table.SelectedID(), What: "the document id"}, nil
+		return ui.Copy{Text: f.table.Cursor.SelectedID(), What: "the document id"}, nil
 	case f.item.Raw.Match(msg):
 		return ui.Raw{Title: "Document as sent", JSON: []byte(`{"item":{"units":"12345678901234567890","nanos":5},"passport":"P-771-20"}`)}, nil
 	case f.env.Keys.Global.Back.Match(msg) && f.table.Unmark() > 0:
@@ -203,7 +203,7 @@ func (f *fake) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 }
 
 func (f *fake) ask() ui.Action {
-	row, ok := f.table.Selected()
+	row, ok := f.table.Cursor.Selected()
 	if !ok {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (f *fake) View() string {
 // Drawn finds in a frame that a test gave what a screen would know of its own lines.
 func (f *fake) Drawn() ui.Drawn {
 	if f.frame == "" {
-		return ui.Drawn{Cursors: []int{f.table.CursorLine()}}
+		return ui.Drawn{Cursors: []int{f.table.Cursor.CursorLine()}}
 	}
 	d := ui.Drawn{Problem: f.problem != "" && strings.Contains(f.frame, f.problem)}
 	for i, l := range strings.Split(f.frame, "\n") {
@@ -269,10 +269,10 @@ func (f *fake) Keys() []keymap.Key {
 	}
 	return keymap.Join(f.keys, f.env.Keys.List, f.item)
 }
-func (f *fake) Select(id string) bool { return f.lists && f.table.Select(id) }
+func (f *fake) Select(id string) bool { return f.lists && f.table.Cursor.Select(id) }
 func (f *fake) Subject(kind string) string {
 	if f.lists && kind == ui.KindOperation {
-		return f.table.SelectedID()
+		return f.table.Cursor.SelectedID()
 	}
 	return ""
 }

@@ -201,7 +201,8 @@ func (s *topLine) access(now time.Time) fact {
 	state := safe(s.session.State)
 	if state != "live" && state != "rotating" {
 		state = cmp.Or(state, "–")
-		return fact{long: s.win.th.Dim.Render("session ") + s.win.th.Warn.Render(state), short: s.win.th.Warn.Render(draw.Cut(state, 8))}
+		th := s.win.th
+		return fact{long: th.Dim.Render("session ") + th.Warn.Render(state), short: th.Warn.Render(draw.Cut(state, 8))}
 	}
 	left, next := format.Until(s.session.AccessUntil, now)
 	style := s.win.th.Tone(theme.Plain)
@@ -369,7 +370,8 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	case src.Problem != "": // the title stays: a screen says itself what is wrong
 		names := s.stack.named()
 		room := s.win.w - draw.Width(names[len(names)-1]) - draw.Width(strings.Join(parts, " ")) - 16
-		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
+		problem := draw.Cut(safe(src.Problem), max(min(room, 40), 12))
+		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" "+problem))
 	}
 	f.long = strings.Join(parts, " ")
 	return f

@@ -26,7 +26,7 @@ type idleGuard struct{ route *router }
 
 // onKey drops the key that unlocks the screen, and those that were typed with it.
 func (s *idleGuard) onKey() (taken bool) {
-	now := s.route.status.win.now()
+	now := s.route.win.now()
 	s.route.status.lock.lastKey = now
 	switch {
 	case s.route.status.lock.on:
@@ -49,21 +49,21 @@ func (s *statusLine) idle(now time.Time) bool {
 // lockWhenIdle blanks the screen when the time is over. It closes open questions, so that no
 // other person can answer them.
 func (s *idleGuard) lockWhenIdle(now time.Time) tea.Cmd {
-	if s.route.status.lock.on || s.route.status.sent.leaving || s.route.status.sent.gone || !s.route.status.idle(now) {
+	if s.route.status.lock.on || s.route.sent.leaving || s.route.sent.gone || !s.route.status.idle(now) {
 		return nil
 	}
 	var cmds []tea.Cmd
-	open := s.route.status.dialogs.questions()
+	open := s.route.dialogs.questions()
 	for _, q := range open {
-		s.route.status.dialogs.remove(q)
-		if st := s.route.status.stack.find(q.screen); st != nil && q.c.No != nil {
+		s.route.dialogs.remove(q)
+		if st := s.route.stack.find(q.screen); st != nil && q.c.No != nil {
 			cmds = append(cmds, s.route.perform(st, q.c.No()))
 		}
 	}
 	s.route.status.notice = notice{}
 	s.route.status.lock.on, s.route.status.lock.missed, s.route.status.lock.lapsed = true, 0, len(open)
-	if !s.route.status.win.shown.revealed.IsZero() {
-		s.route.status.win.shown.revealed = time.Time{}
+	if !s.route.win.shown.revealed.IsZero() {
+		s.route.win.shown.revealed = time.Time{}
 		cmds = append(cmds, s.route.broadcast(DisplayChanged{}))
 	}
 	return tea.Batch(cmds...)
@@ -74,7 +74,7 @@ func (s *idleGuard) unlock(now time.Time) {
 	was := s.route.status.lock
 	s.route.status.lock = idleLock{lastKey: now, ignoreUntil: now.Add(quiet)}
 	defer s.route.status.expireNotice(now)
-	if top := s.route.status.stack.top(); top != nil {
+	if top := s.route.stack.top(); top != nil {
 		s.route.deliver(top, Tick{})
 	}
 	if was.lapsed > 0 {
@@ -83,7 +83,7 @@ func (s *idleGuard) unlock(now time.Time) {
 			s.route.status.notify(Warning, line)
 			return
 		}
-		s.route.status.head.activity.note(now, Warning, line)
+		s.route.head.activity.note(now, Warning, line)
 		s.route.status.notice.text += " " + line
 	}
 	if was.missed == 0 {
@@ -141,6 +141,7 @@ func (s *statusLine) blank() []string {
 	}
 	room := s.win.h - len(top)
 	lines = lines[max(len(lines)-room, 0):] // the last line matters most
-	page := lipgloss.Place(s.win.w, room, lipgloss.Center, lipgloss.Center, lipgloss.JoinVertical(lipgloss.Center, lines...))
+	page := lipgloss.Place(s.win.w, room, lipgloss.Center, lipgloss.Center,
+		lipgloss.JoinVertical(lipgloss.Center, lines...))
 	return append(top, strings.Split(page, "\n")...)
 }

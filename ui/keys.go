@@ -35,8 +35,8 @@ func (s *Shell) key(p keymap.Press) tea.Cmd {
 
 // editing reports whether the screen on top takes text.
 func (s *router) editing() bool {
-	top := s.status.stack.top()
-	return len(s.status.dialogs.overlays) == 0 && top != nil && top.screen.Editing()
+	top := s.stack.top()
+	return len(s.dialogs.overlays) == 0 && top != nil && top.screen.Editing()
 }
 
 // press passes one key to the top dialog, else to the global keys unless the screen takes text,
@@ -188,7 +188,7 @@ var places = len(placeKinds)
 
 // jump opens the place of a number key.
 func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
-	all := s.status.win.keys.Global.Places()
+	all := s.win.keys.Global.Places()
 	i := slices.IndexFunc(all[:], func(k *keymap.Key) bool { return k.Match(p) })
 	if i < 0 {
 		return nil, false
@@ -196,12 +196,12 @@ func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 	to := Place{Kind: placeKinds[i]}
 	switch to.Kind {
 	case KindOperation, KindDocuments:
-		if to.ID = s.status.stack.about(KindOperation); to.ID == "" {
+		if to.ID = s.stack.about(KindOperation); to.ID == "" {
 			return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.AskID(to.Kind) })), true
 		}
 	case KindCompliance: // the customer, and with a second press all customers
-		if top := s.status.stack.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
-			to.ID = s.status.stack.about(KindCompliance)
+		if top := s.stack.top(); top == nil || top.screen.Place().Kind != KindCompliance || top.screen.Place().ID == "" {
+			to.ID = s.stack.about(KindCompliance)
 		}
 	}
 	return s.visit(to), true
@@ -210,15 +210,15 @@ func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 // visit opens a place by its number. Side screens opened by number replace each
 // other instead of stacking.
 func (s *router) visit(p Place) tea.Cmd {
-	top := s.status.stack.top()
-	if top != nil && top.visited && len(s.status.stack.stack) > 1 && isSide(top.screen.Place().Kind) && s.status.stack.indexOf(p) < 0 {
+	top := s.stack.top()
+	if top != nil && top.visited && len(s.stack.stack) > 1 && isSide(top.screen.Place().Kind) && s.stack.indexOf(p) < 0 {
 		cmd := s.replace(top, p)
-		s.status.stack.top().visited = true
+		s.stack.top().visited = true
 		return cmd
 	}
-	n := s.status.stack.lastID
+	n := s.stack.lastID
 	cmd := s.open(p)
-	if top = s.status.stack.top(); top != nil && top.id > n {
+	if top = s.stack.top(); top != nil && top.id > n {
 		top.visited = true
 	}
 	return cmd

@@ -22,7 +22,7 @@ func layerOf(s Screen) Layer {
 // stayed reports whether the person is still on the screen of t: it is on top with the
 // same layer, no dialog is open, and the person is not typing.
 func (s *router) stayed(st *openScreen, t Ticket) bool {
-	return st == s.status.stack.top() && len(s.status.dialogs.overlays) == 0 && !st.screen.Editing() && layerOf(st.screen) == t.layer
+	return st == s.stack.top() && len(s.dialogs.overlays) == 0 && !st.screen.Editing() && layerOf(st.screen) == t.layer
 }
 
 // late returns the effect of an answer for a person who has gone on in the meantime: it names

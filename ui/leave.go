@@ -40,8 +40,8 @@ type exit struct {
 
 // writeEnded records the end of a write.
 func (s *exit) writeEnded(m writeEndedMsg) tea.Cmd {
-	delete(s.route.status.sent.writes, m.n)
-	if s.route.status.sent.leaving && len(s.route.status.sent.writes) == 0 {
+	delete(s.route.sent.writes, m.n)
+	if s.route.sent.leaving && len(s.route.sent.writes) == 0 {
 		return s.quit()
 	}
 	return nil
@@ -54,7 +54,7 @@ func (s *sentWrites) waiting() []string { return slices.Sorted(maps.Values(s.wri
 func (s *exit) askLeave() tea.Cmd {
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
 		yields: true}
-	if len(s.route.status.sent.writes) > 0 {
+	if len(s.route.sent.writes) > 0 {
 		c.Risk = "A request has no answer yet. The console waits for the answer, then closes."
 	}
 	return s.route.perform(nil, do(func(s *Shell) tea.Cmd { s.dialogs.push(newQuestion(s, 0, c)); return nil }))
@@ -72,11 +72,11 @@ func (s *router) askDiscard(what, next string, then func(*Shell) tea.Cmd) tea.Cm
 // interrupt handles ctrl+c: it exits at once, but asks if typed text would be
 // lost. A second ctrl+c in that question exits.
 func (s *exit) interrupt() tea.Cmd {
-	if s.route.status.sent.leaving {
+	if s.route.sent.leaving {
 		return nil // the status line shows the writes
 	}
-	if n := len(s.route.status.dialogs.overlays); n > 0 {
-		switch o := s.route.status.dialogs.overlays[n-1].(type) {
+	if n := len(s.route.dialogs.overlays); n > 0 {
+		switch o := s.route.dialogs.overlays[n-1].(type) {
 		case *question:
 			return s.leave()
 		case *input:
@@ -85,7 +85,7 @@ func (s *exit) interrupt() tea.Cmd {
 			}
 		}
 	}
-	for _, st := range s.route.status.stack.stack {
+	for _, st := range s.route.stack.stack {
 		if what := unsaved(st); what != "" {
 			return s.route.askDiscard(what, "The console closes.", leave)
 		}
@@ -98,18 +98,18 @@ func (s *exit) interrupt() tea.Cmd {
 func (s *Shell) Leave() tea.Cmd { return s.exit.leave() }
 
 func (s *exit) leave() tea.Cmd {
-	s.route.status.win.end()
-	s.route.status.dialogs.overlays = nil
-	if len(s.route.status.sent.writes) > 0 {
-		s.route.status.sent.leaving = true
+	s.route.win.end()
+	s.route.dialogs.overlays = nil
+	if len(s.route.sent.writes) > 0 {
+		s.route.sent.leaving = true
 		return nil
 	}
 	return s.quit()
 }
 
 func (s *exit) quit() tea.Cmd {
-	s.route.status.sent.gone = true
-	for _, st := range s.route.status.stack.stack {
+	s.route.sent.gone = true
+	for _, st := range s.route.stack.stack {
 		st.cancel()
 	}
 	return tea.Quit

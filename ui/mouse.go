@@ -46,12 +46,12 @@ func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
 // pointed returns the screen that handles the mouse and its line at a line of the
 // window; nil for none.
 func (s *router) pointed(y int) (p Pointer, line int) {
-	top := s.status.stack.top()
-	if top == nil || len(s.status.dialogs.overlays) > 0 || top.screen.Editing() {
+	top := s.stack.top()
+	if top == nil || len(s.dialogs.overlays) > 0 || top.screen.Editing() {
 		return nil, 0
 	}
-	line = y - s.status.win.headed()
-	if _, h := s.status.win.body(); line < 0 || line >= h {
+	line = y - s.win.headed()
+	if _, h := s.win.body(); line < 0 || line >= h {
 		return nil, 0
 	}
 	p, _ = top.screen.(Pointer)

@@ -44,7 +44,7 @@ func TestClicks(t *testing.T) {
 	}
 	third, second := line("cccc"), line("bbbb")
 	r.Send(clickAt(third))
-	if got := w.top().table.Cursor(); got != 2 || opened != 0 {
+	if got := w.top().table.Cursor.At(); got != 2 || opened != 0 {
 		t.Errorf("the cursor is on %d, %d opened", got, opened)
 	}
 	r.Send(clickAt(second), clickAt(third), uitest.Key("G"), clickAt(third))
@@ -58,15 +58,15 @@ func TestClicks(t *testing.T) {
 	for _, y := range []int{0, 1, 2, third + 1, 22, 23, 500, -1} {
 		r.Send(clickAt(y), clickAt(y))
 	}
-	if got := w.top().table.Cursor(); got != 2 || opened != 1 {
+	if got := w.top().table.Cursor.At(); got != 2 || opened != 1 {
 		t.Errorf("beside the rows: the cursor is on %d, %d opened", got, opened)
 	}
 	r.Send(notch(tea.MouseButtonWheelUp))
-	if got := w.top().table.Cursor(); got != 0 {
+	if got := w.top().table.Cursor.At(); got != 0 {
 		t.Errorf("the wheel moves to %d", got)
 	}
 	r.Send(tea.MouseMsg{X: 90, Y: 5, Button: tea.MouseButtonWheelDown, Action: tea.MouseActionPress})
-	if got := w.top().table.Cursor(); got != 0 || w.top().pane != 3 {
+	if got := w.top().table.Cursor.At(); got != 0 || w.top().pane != 3 {
 		t.Errorf("over the pane the wheel moves to %d and scrolls by %d", got, w.top().pane)
 	}
 }

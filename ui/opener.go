@@ -213,7 +213,8 @@ const typedHint = "an id or its beginning, an amount, a day, a reference, a name
 func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	width := wideDialog(w)
 	in := max(min(w, width)-4, 1)
-	tail := []string{s.win.th.Accent.Render(s.win.th.Signs.Crumb) + " " + d.edit.View(s.win.th, max(in-2, 1), true, typedHint)}
+	th := s.win.th
+	tail := []string{th.Accent.Render(th.Signs.Crumb) + " " + d.edit.View(th, max(in-2, 1), true, typedHint)}
 	rows := d.rows()
 	if d.note != "" {
 		for _, l := range draw.Wrap(s.win.th.Signs.Warn+" "+d.note, in) {

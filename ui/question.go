@@ -112,10 +112,10 @@ func (s *router) awaitDrawn() tea.Cmd {
 		return nil
 	}
 	var cmds []tea.Cmd
-	for _, q := range s.status.dialogs.questions() {
+	for _, q := range s.dialogs.questions() {
 		if !q.drawn && q.asked == 0 {
-			s.status.dialogs.frames++
-			n := s.status.dialogs.frames
+			s.dialogs.frames++
+			n := s.dialogs.frames
 			q.asked = n
 			cmds = append(cmds, func() tea.Msg { return drawnMsg{n} })
 		}
@@ -125,12 +125,12 @@ func (s *router) awaitDrawn() tea.Cmd {
 
 // onDrawn arms the drawn question; for one that was not visible it requests another drawnMsg.
 func (s *router) onDrawn(m drawnMsg) {
-	for _, q := range s.status.dialogs.questions() {
+	for _, q := range s.dialogs.questions() {
 		if q.asked != m.n {
 			continue
 		}
 		if q.asked = 0; s.status.visible() {
-			q.drawn, q.armed = true, later(q.armed, s.status.win.now().Add(armAfter))
+			q.drawn, q.armed = true, later(q.armed, s.win.now().Add(armAfter))
 		}
 	}
 }

@@ -31,6 +31,11 @@ type screenStack struct {
 // router opens and closes screens and passes messages to them. It knows the parts before it;
 // it passes the Actions of screens to perform.
 type router struct {
+	win       *window
+	stack     *screenStack
+	dialogs   *dialogStack
+	sent      *sentWrites
+	head      *topLine
 	status    *statusLine
 	perform   func(st *openScreen, a Action) tea.Cmd
 	reported  At // the last argument of OnPlace
@@ -61,18 +66,18 @@ func (s *screenStack) indexOf(p Place) int {
 
 // open puts the screen of a place on top, or goes back to it if it is open.
 func (s *router) open(p Place) tea.Cmd {
-	if i := s.status.stack.indexOf(p); i >= 0 {
-		if i == len(s.status.stack.stack)-1 {
+	if i := s.stack.indexOf(p); i >= 0 {
+		if i == len(s.stack.stack)-1 {
 			return s.status.hint(Info, "You are already here.")
 		}
 		return s.unwind(i)
 	}
-	st := s.status.stack.mount(p)
+	st := s.stack.mount(p)
 	if st == nil {
 		return s.unknownPlace(p)
 	}
 	s.makeRoom()
-	s.status.stack.stack = append(s.status.stack.stack, st)
+	s.stack.stack = append(s.stack.stack, st)
 	return s.begin(st)
 }
 
@@ -84,8 +89,8 @@ func (s *router) unknownPlace(p Place) tea.Cmd {
 func (s *screenStack) mount(p Place) *openScreen {
 	s.lastID++
 	ctx, cancel := context.WithCancel(s.win.root)
-	env := &Env{Ctx: ctx, Root: s.win.root, Now: s.win.now, Theme: s.win.th, Keys: s.win.keys, About: s.win.opt.About, filters: s.win.opt.Filters,
-		id: s.lastID, shared: s.win.shown}
+	env := &Env{Ctx: ctx, Root: s.win.root, Now: s.win.now, Theme: s.win.th, Keys: s.win.keys, About: s.win.opt.About,
+		filters: s.win.opt.Filters, id: s.lastID, shared: s.win.shown}
 	screen := s.win.opt.Make(env, p)
 	if screen == nil {
 		cancel()
@@ -96,22 +101,22 @@ func (s *screenStack) mount(p Place) *openScreen {
 }
 
 func (s *router) begin(st *openScreen) tea.Cmd {
-	w, h := s.status.win.body()
+	w, h := s.win.body()
 	st.screen.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	s.status.fadeNotice()
-	return tea.Batch(st.screen.Init(), s.status.win.remember(st.screen.Place()))
+	return tea.Batch(st.screen.Init(), s.win.remember(st.screen.Place()))
 }
 
 // makeRoom closes a screen of a full stack: the oldest one except the root without
 // typed text.
 func (s *router) makeRoom() {
-	if len(s.status.stack.stack) < maxDepth {
+	if len(s.stack.stack) < maxDepth {
 		return
 	}
-	for i := 1; i < len(s.status.stack.stack); i++ {
-		if unsaved(s.status.stack.stack[i]) == "" {
-			s.unmount(s.status.stack.stack[i])
-			s.status.stack.stack = slices.Delete(s.status.stack.stack, i, i+1)
+	for i := 1; i < len(s.stack.stack); i++ {
+		if unsaved(s.stack.stack[i]) == "" {
+			s.unmount(s.stack.stack[i])
+			s.stack.stack = slices.Delete(s.stack.stack, i, i+1)
 			return
 		}
 	}
@@ -141,10 +146,10 @@ func (s *router) replace(old *openScreen, p Place) tea.Cmd {
 
 // back closes the screen on top; on the last one it asks to leave.
 func (s *router) back() tea.Cmd {
-	if len(s.status.stack.stack) <= 1 {
+	if len(s.stack.stack) <= 1 {
 		return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.exit.askLeave() }))
 	}
-	return s.unwind(len(s.status.stack.stack) - 2)
+	return s.unwind(len(s.stack.stack) - 2)
 }
 
 // unwind closes all screens above stack[i]; it asks first if one of them
@@ -154,21 +159,22 @@ func (s *router) unwind(i int) tea.Cmd {
 }
 
 func (s *router) closeAbove(id screenID) tea.Cmd {
-	if s.status.stack.find(id) == nil || s.status.stack.top().id == id {
+	if s.stack.find(id) == nil || s.stack.top().id == id {
 		return nil
 	}
-	for s.status.stack.top().id != id {
-		s.unmount(s.status.stack.top())
-		s.status.stack.stack = s.status.stack.stack[:len(s.status.stack.stack)-1]
+	for s.stack.top().id != id {
+		s.unmount(s.stack.top())
+		s.stack.stack = s.stack.stack[:len(s.stack.stack)-1]
 	}
 	s.status.fadeNotice()
-	return s.deliver(s.status.stack.top(), Shown{})
+	return s.deliver(s.stack.top(), Shown{})
 }
 
 // unmount ends a screen's reads and its dialogs.
 func (s *router) unmount(st *openScreen) {
 	st.cancel()
-	s.status.dialogs.overlays = slices.DeleteFunc(slices.Clone(s.status.dialogs.overlays), func(o overlay) bool { return o.owner() == st.id })
+	s.dialogs.overlays = slices.DeleteFunc(slices.Clone(s.dialogs.overlays),
+		func(o overlay) bool { return o.owner() == st.id })
 }
 
 func unsaved(st *openScreen) string {
@@ -187,7 +193,7 @@ func (s *router) deliver(st *openScreen, msg tea.Msg) tea.Cmd {
 // answer passes an answer to the screen that asked, wherever it is. If that is closed, answer
 // drops it, but still reports the outcome of a write.
 func (s *router) answer(msg Answer) tea.Cmd {
-	if st := s.status.stack.find(msg.Asker().screen); st != nil {
+	if st := s.stack.find(msg.Asker().screen); st != nil {
 		stayed := s.stayed(st, msg.Asker())
 		a, cmd := Update(st.screen, msg)
 		if _, read := msg.(readMsg); !stayed {
@@ -206,9 +212,9 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	switch m := msg.(type) {
 	case SessionFacts:
-		s.status.head.session = m
+		s.head.session = m
 	case BudgetFacts:
-		s.status.head.budgets[m.Class] = m
+		s.head.budgets[m.Class] = m
 	case VerdictFacts:
 		if t, changed := s.status.newVerdict(m); changed {
 			s.status.toast(t)
@@ -216,14 +222,14 @@ func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	case Toast:
 		s.status.toast(m)
 	case Presence:
-		s.status.head.others = m
+		s.head.others = m
 	case Approvals:
-		s.status.head.asked, s.status.head.mine = m.Waiting, m.Mine
+		s.head.asked, s.head.mine = m.Waiting, m.Mine
 	case CallFacts:
-		s.status.head.activity.call(m)
+		s.head.activity.call(m)
 	}
-	for _, st := range slices.Clone(s.status.stack.stack) {
-		if s.status.stack.find(st.id) != nil {
+	for _, st := range slices.Clone(s.stack.stack) {
+		if s.stack.find(st.id) != nil {
 			cmds = append(cmds, s.deliver(st, msg))
 		}
 	}

@@ -155,7 +155,8 @@ func assemble(w *window) *Shell {
 		&sentWrites{writes: map[uint64]string{}}
 	head := &topLine{win: w, stack: stack, budgets: map[string]BudgetFacts{}}
 	status := &statusLine{win: w, stack: stack, dialogs: open, sent: sent, head: head}
-	hints, route := &hintBar{status: status}, &router{status: status}
+	hints := &hintBar{status: status}
+	route := &router{win: w, stack: stack, dialogs: open, sent: sent, head: head, status: status}
 	s := &Shell{win: w, stack: stack, dialogs: open, sent: sent, head: head, status: status,
 		hints: hints, route: route, mode: &viewMode{route}, idle: &idleGuard{route}, exit: &exit{route: route}}
 	route.perform = s.act
@@ -194,16 +195,16 @@ func (s *screenStack) noteTrail() {
 
 // reportPlace calls OnPlace if the person's place changed.
 func (s *router) reportPlace() {
-	if s.status.win.opt.OnPlace == nil || s.status.stack.top() == nil {
+	if s.win.opt.OnPlace == nil || s.stack.top() == nil {
 		return
 	}
-	at := At{Place: s.status.stack.top().screen.Place()}
-	for _, q := range s.status.dialogs.questions() {
+	at := At{Place: s.stack.top().screen.Place()}
+	for _, q := range s.dialogs.questions() {
 		at.Asking = at.Asking || q.c.then == nil
 	}
 	if at != s.reported {
 		s.reported = at
-		s.status.win.opt.OnPlace(at)
+		s.win.opt.OnPlace(at)
 	}
 }
 
@@ -270,13 +271,13 @@ const (
 )
 
 func (s *router) resize(w, h int) {
-	s.status.win.w, s.status.win.h = min(max(w, 0), maxWidth), min(max(h, 0), maxHeight)
-	bw, bh := s.status.win.body()
-	for _, st := range s.status.stack.stack {
+	s.win.w, s.win.h = min(max(w, 0), maxWidth), min(max(h, 0), maxHeight)
+	bw, bh := s.win.body()
+	for _, st := range s.stack.stack {
 		st.screen.Update(tea.WindowSizeMsg{Width: bw, Height: bh})
 	}
-	if !s.status.win.fits() {
-		for _, q := range s.status.dialogs.questions() { // must be drawn again before a key counts
+	if !s.win.fits() {
+		for _, q := range s.dialogs.questions() { // must be drawn again before a key counts
 			q.asked, q.drawn = 0, false
 		}
 	}

@@ -22,17 +22,17 @@ func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 		}
 	}
 	p := top.screen.Place()
-	i := s.status.stack.listBelow(p)
+	i := s.stack.listBelow(p)
 	switch {
 	case p.ID == "":
 		return s.status.hint(Info, key.Help().Key+" moves through a list from inside one of its records.")
 	case i < 0:
 		return s.status.hint(Info, "You did not open this from a list, so "+key.Help().Key+" does nothing.")
 	}
-	list := s.status.stack.stack[i]
-	move := s.status.win.keys.Nav.Down
+	list := s.stack.stack[i]
+	move := s.win.keys.Nav.Down
 	if by < 0 {
-		move = s.status.win.keys.Nav.Up
+		move = s.win.keys.Nav.Up
 	}
 	cmd := s.deliver(list, move.Msg())
 	kind := subjectKind(p.Kind)
@@ -91,8 +91,8 @@ func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
 		s.stack.stack = append(s.stack.stack, next)
 		return s.route.begin(next)
 	}
-	for i := len(s.status.stack.stack) - 1; s.status.stack.stack[i].id != id; i-- {
-		if what := unsaved(s.status.stack.stack[i]); what != "" {
+	for i := len(s.stack.stack) - 1; s.stack.stack[i].id != id; i-- {
+		if what := unsaved(s.stack.stack[i]); what != "" {
 			return s.askDiscard(what, "", swap)
 		}
 	}

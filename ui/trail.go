@@ -40,17 +40,17 @@ func (t *trail) arrive(p Place) {
 
 // travel goes to the previous place (-1), or forward again (1).
 func (s *router) travel(by int) tea.Cmd {
-	t := &s.status.stack.trail
+	t := &s.stack.trail
 	to := t.at + by
 	switch {
 	case to < 0:
 		return s.status.hint(Info, "No previous screen.")
 	case to >= len(t.places):
-		return s.status.hint(Info, "No next screen; "+s.status.win.keys.Global.Before.Help().Key+" goes back.")
+		return s.status.hint(Info, "No next screen; "+s.win.keys.Global.Before.Help().Key+" goes back.")
 	}
-	p, top := t.places[to], s.status.stack.top()
+	p, top := t.places[to], s.stack.top()
 	var cmd tea.Cmd
-	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && len(s.status.stack.stack) > 1 && s.status.stack.indexOf(p) < 0 {
+	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && len(s.stack.stack) > 1 && s.stack.indexOf(p) < 0 {
 		cmd = s.replace(top, p) // replace the object by the earlier one
 	} else {
 		cmd = s.visit(p)

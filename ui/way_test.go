@@ -111,7 +111,7 @@ func (w *world) rows(t *testing.T) *uitest.Run {
 		f := w.screens[0]
 		if k, ok := m.(keymap.Press); ok && (k.Name == "enter" || k.Name == "d") {
 			kind := map[string]string{"enter": ui.KindOperation, "d": ui.KindDocuments}[k.Name]
-			return ui.Open{Place: ui.Place{Kind: kind, ID: f.table.SelectedID()}}, nil, true
+			return ui.Open{Place: ui.Place{Kind: kind, ID: f.table.Cursor.SelectedID()}}, nil, true
 		}
 		return nil, nil, false
 	}
@@ -127,8 +127,8 @@ func TestNextAndPrevious(t *testing.T) {
 		kind := w.top().place.Kind
 		at := func(n int) {
 			t.Helper()
-			want := ui.Place{Kind: kind, ID: w.screens[0].table.SelectedID()}
-			if p := w.top().place; p != want || w.screens[0].table.Cursor() != n {
+			want := ui.Place{Kind: kind, ID: w.screens[0].table.Cursor.SelectedID()}
+			if p := w.top().place; p != want || w.screens[0].table.Cursor.At() != n {
 				t.Errorf("at %v, want %v, row %d", p, want, n)
 			}
 		}
@@ -154,7 +154,7 @@ func TestNextAndPrevious(t *testing.T) {
 func TestNextThroughWhatIsBetween(t *testing.T) {
 	w := newWorld()
 	r := w.rows(t).Send(uitest.Keys("enter", "3", ">"))
-	if p := w.top().place; p.Kind != ui.KindDocuments || p.ID != w.screens[0].table.SelectedID() || w.screens[0].table.Cursor() != 1 {
+	if p := w.top().place; p.Kind != ui.KindDocuments || p.ID != w.screens[0].table.Cursor.SelectedID() || w.screens[0].table.Cursor.At() != 1 {
 		t.Errorf("at %v", p)
 	}
 	r.Send(uitest.Key("esc"))

@@ -265,7 +265,7 @@ func (s *Sorting[T]) Ask(now Order, all Orders) (ui.Action, tea.Cmd) {
 		}
 		return Order{By: by}
 	}
-	if column := s.table.Column(); column != "" {
+	if column := s.table.Cursor.Columns.Column(); column != "" {
 		if !slices.Contains(all.Fields, column) {
 			return ui.Notify{Level: ui.Denied, Text: "Cannot sort by " + column + ". Sortable: " +
 				strings.Join(named(all.Fields), ", ") + "."}, nil
@@ -332,7 +332,9 @@ func (s *Sorting[T]) direction(o Order) string {
 
 // Show marks the column that rows are sorted by; a screen that changes the columns
 // calls it.
-func (s *Sorting[T]) Show() { s.table.SetSort(slices.Index(s.table.Titles(), s.By), s.Down) }
+func (s *Sorting[T]) Show() {
+	s.table.Cursor.Columns.SetSort(slices.Index(s.table.Cursor.Columns.Titles(), s.By), s.Down)
+}
 
 // Line is the order as it is over the list: also while its column is not shown.
 // mixed: the field is an amount, of several currencies.
@@ -435,7 +437,7 @@ func (p *preview) fit(w int, rows bool) {
 }
 
 // need is the width of the rows with all columns that tell them apart.
-func (p *preview) need() int { return p.table.Needs(previewed - 1) }
+func (p *preview) need() int { return p.table.Cursor.Columns.Needs(previewed - 1) }
 
 // from is the width of the screen from which it has room for the preview.
 func (p *preview) from() int { return max(previewFrom, p.need()+previewGap+previewLess) }

@@ -230,7 +230,7 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 
 // back undoes one state at a time: the chosen column, the marks, the filter.
 func (l *List[T]) back() (ui.Action, tea.Cmd) {
-	if l.Table.LeaveColumn() {
+	if l.Table.Cursor.Columns.LeaveColumn() {
 		return ui.Handled{}, nil
 	}
 	if n := l.Table.Unmark(); n > 0 {
@@ -246,7 +246,7 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 
 // otherFilter shows the rows of the changed filter.
 func (l *List[T]) otherFilter(live bool) tea.Cmd {
-	l.Table.Other()
+	l.Table.Cursor.Other()
 	return l.screen.Filtered(live)
 }
 
@@ -262,7 +262,7 @@ func (l *List[T]) remark() ui.Action {
 // Filtered implements Screen for a list whose Rows have all records.
 func (l *List[T]) Filtered(bool) tea.Cmd {
 	l.held.Narrow(func(r T) bool { return l.Filter.Shown.Match(r, l.Env.Now()) })
-	if l.held.IndexOf(l.Table.SelectedID()) < 0 { // it is filtered out, not gone
+	if l.held.IndexOf(l.Table.Cursor.SelectedID()) < 0 { // it is filtered out, not gone
 		l.Table.Restart()
 	}
 	l.Changed()
@@ -272,7 +272,7 @@ func (l *List[T]) Filtered(bool) tea.Cmd {
 // Changed is called after each change of the rows.
 func (l *List[T]) Changed() {
 	l.Table.SetSource(l.rows)
-	if l.wanted != "" && l.Table.Select(l.wanted) {
+	if l.wanted != "" && l.Table.Cursor.Select(l.wanted) {
 		l.wanted = ""
 	}
 }
@@ -308,7 +308,7 @@ func (l *List[T]) refresh() {
 	l.above = l.above[:min(len(l.above), room)]
 	h := max(l.h-len(l.above)-len(l.below), 1)
 	l.Table.SetSize(beside, h)
-	l.preview.lay(l.Table.SelectedID(), h)
+	l.preview.lay(l.Table.Cursor.SelectedID(), h)
 }
 
 // Size returns the size of the screen in cells.
@@ -578,7 +578,7 @@ func (l *List[T]) ItemID() string {
 	if l.Page != nil {
 		return l.Page.ID
 	}
-	return l.Table.SelectedID()
+	return l.Table.Cursor.SelectedID()
 }
 
 // Step implements ui.Stepper: the page shows the record that is by rows further
@@ -588,14 +588,14 @@ func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
 		return nil, nil, false
 	}
 	nav, before := l.Env.Keys.Nav, l.Page.ID
-	l.Table.Select(before)
+	l.Table.Cursor.Select(before)
 	move := nav.Down
 	if by < 0 {
 		move = nav.Up
 	}
 	l.Close()
 	_, moved := l.take(move.Msg())
-	if l.Table.SelectedID() == before {
+	if l.Table.Cursor.SelectedID() == before {
 		by = 0
 	}
 	action, opened := l.take(l.Env.Keys.List.Open.Msg())

@@ -120,7 +120,7 @@ func TestClicksReachTheDrawnRow(t *testing.T) {
 		y := slices.IndexFunc(strings.Split(r.View(), "\n"), func(l string) bool { return strings.Contains(l, name) })
 		click := tea.MouseMsg{X: 10, Y: y, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress}
 		r.Send(click)
-		if f, _ := s.rows.Find(s.Table.SelectedID()); f.name != name {
+		if f, _ := s.rows.Find(s.Table.Cursor.SelectedID()); f.name != name {
 			t.Errorf("a click on %s selects %s\n%s", name, f.name, r.View())
 		}
 		r.Send(click, click, click)
@@ -285,8 +285,8 @@ func TestAFailedRead(t *testing.T) {
 
 // state is all that the screen holds, but for what its table keeps as drawn.
 func (s *screen) state() string {
-	from, to := s.Table.Visible()
-	return fmt.Sprintf("%+v %d %d %d %s %v %d %d", *s.List, s.Table.Cursor(), from, to, s.Table.SelectedID(), s.Table.Marked(), s.Table.Width(0), s.refresh)
+	from, to := s.Table.Cursor.Visible()
+	return fmt.Sprintf("%+v %d %d %d %s %v %d %d", *s.List, s.Table.Cursor.At(), from, to, s.Table.Cursor.SelectedID(), s.Table.Marked(), s.Table.Cursor.Columns.Width(0), s.refresh)
 }
 
 // TestViewChangesNothing: it draws what Update, SetSize and Counts laid out, the
@@ -339,8 +339,8 @@ func TestTheCursorWaitsForItsRow(t *testing.T) {
 		}
 		s.rows.Set(fruits)
 		s.Changed()
-		if s.Table.SelectedID() != want {
-			t.Errorf("after %q the cursor is on %q, not %q", keys, s.Table.SelectedID(), want)
+		if s.Table.Cursor.SelectedID() != want {
+			t.Errorf("after %q the cursor is on %q, not %q", keys, s.Table.Cursor.SelectedID(), want)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func (l *List[T]) Below() []string {
 // Select implements ui.Selecter. If the row is not read yet, the cursor goes to it
 // after the read.
 func (l *List[T]) Select(id string) bool {
-	ok := l.Table.Select(id)
+	ok := l.Table.Cursor.Select(id)
 	if !ok && !l.Loaded {
 		l.wanted = id
 	}
@@ -286,7 +286,7 @@ func (l *List[T]) Head(shown string) string {
 
 // ArrivedAbove says how many new rows are above the cursor.
 func (l *List[T]) ArrivedAbove() string {
-	n, th := l.Table.ArrivedAbove(), l.Env.Theme
+	n, th := l.Table.Cursor.ArrivedAbove(), l.Env.Theme
 	if n == 0 {
 		return ""
 	}
@@ -325,7 +325,7 @@ func (l *List[T]) Drawn() ui.Drawn {
 		return ui.Drawn{}
 	}
 	d := ui.Drawn{Problem: l.Err != nil && (l.rows.Len() == 0 || l.saidStale)}
-	if line := l.Table.CursorLine(); line >= 0 {
+	if line := l.Table.Cursor.CursorLine(); line >= 0 {
 		d.Cursors = []int{len(l.above) + line}
 	}
 	return d
@@ -402,13 +402,13 @@ func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool
 		return "", nil, nil, false
 	case l.sorts() && l.Table.PointColumn(x, y):
 		a, cmd = l.key(l.Env.Keys.List.Sort.Msg())
-		l.Table.LeaveColumn()
+		l.Table.Cursor.Columns.LeaveColumn()
 		l.refresh()
 		return "", a, cmd, true
 	case l.Table.Point(y):
 		cmd = l.screen.ReadOn()
 		l.refresh()
-		return l.Table.SelectedID(), nil, cmd, true
+		return l.Table.Cursor.SelectedID(), nil, cmd, true
 	}
 	return "", nil, nil, false
 }

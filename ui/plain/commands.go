@@ -114,7 +114,7 @@ func (h *Host) keyCommand(k keymap.Key) command {
 func (h *Host) moves() []command {
 	nav, c := h.sh.Map().Nav, h.content()
 	var out []command
-	if c.Table != nil && c.Table.Len() > pageRows {
+	if c.Table != nil && c.Table.Cursor.Len() > pageRows {
 		turn := func(name, alias, help string, k keymap.Key, none string) {
 			out = append(out, command{name: name, alias: alias, help: help,
 				do: func(ctx context.Context, _ string) error { return h.page(ctx, k, none) }})

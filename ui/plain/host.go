@@ -361,13 +361,13 @@ func (h *Host) point(n int) bool {
 // selectRow puts the cursor on a row of the page; false after saying why not.
 func (h *Host) selectRow(n int) bool {
 	t := h.content().Table
-	if t == nil || t.Len() == 0 {
+	if t == nil || t.Cursor.Len() == 0 {
 		h.talk.Say("There are no rows here.")
 		return false
 	}
-	from, to := t.Visible()
+	from, to := t.Cursor.Visible()
 	s, ok := h.sh.Top().(ui.Selecter)
-	if n <= from || n > to || !ok || !s.Select(t.Row(n-1).ID) {
+	if n <= from || n > to || !ok || !s.Select(t.Cursor.Row(n-1).ID) {
 		h.talk.Say("Type a number on this page: " + format.Count(from+1) + " to " + format.Count(to) + ".")
 		return false
 	}
@@ -377,12 +377,12 @@ func (h *Host) selectRow(n int) bool {
 // page says another page of the rows.
 func (h *Host) page(ctx context.Context, k keymap.Key, none string) error {
 	t := h.content().Table
-	from, to := t.Visible()
-	n := t.Len()
+	from, to := t.Cursor.Visible()
+	n := t.Cursor.Len()
 	if err := h.press(ctx, k); err != nil {
 		return err
 	}
-	if f, e := t.Visible(); f == from && e == to && t.Len() == n {
+	if f, e := t.Cursor.Visible(); f == from && e == to && t.Cursor.Len() == n {
 		h.talk.Say(none)
 		return nil
 	}
@@ -612,9 +612,9 @@ func (h *reader) busy() (doing string, yes bool) {
 	case top.Source().Loading:
 		return "reading " + top.Title(), true
 	case c.Table != nil:
-		from, to := c.Table.Visible()
+		from, to := c.Table.Cursor.Visible()
 		for i := from; i < to; i++ {
-			if c.Table.Row(i).ID == "" { // not read yet
+			if c.Table.Cursor.Row(i).ID == "" { // not read yet
 				return "reading rows", true
 			}
 		}

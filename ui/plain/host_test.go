@@ -87,7 +87,7 @@ func (p *testScreen) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 	case keymap.Press:
 		switch {
 		case p.keys.Remove.Match(msg):
-			id := p.table.SelectedID()
+			id := p.table.Cursor.SelectedID()
 			return ui.Confirm{ID: id, Title: "Remove", Ask: "Remove " + id + "?", Verb: "Remove", Facts: []widget.Pair{{Label: "name", Value: id}},
 				Yes: func(ui.Seen) tea.Cmd {
 					p.doing = "removing " + id
@@ -122,7 +122,7 @@ func (p *testScreen) Editing() bool        { return false }
 func (p *testScreen) Title() string        { return "Papers" }
 func (p *testScreen) Place() ui.Place      { return ui.Place{Kind: "papers"} }
 func (p *testScreen) Source() ui.Source    { return ui.Source{} }
-func (p *testScreen) Select(s string) bool { return p.table.Select(s) }
+func (p *testScreen) Select(s string) bool { return p.table.Cursor.Select(s) }
 func (p *testScreen) Content() ui.Content {
 	return ui.Content{Lines: []string{"Papers  of ana"}, Table: p.table, Doing: p.doing}
 }

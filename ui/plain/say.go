@@ -142,11 +142,11 @@ func titles(list []ui.Section) []string {
 
 // rows are the rows of the page, each a sentence.
 func rows(title string, t *widget.Table) []string {
-	n := t.Len()
+	n := t.Cursor.Len()
 	if n == 0 {
 		return sentences([]string{t.Empty().Text, t.Empty().Hint})
 	}
-	from, to := t.Visible()
+	from, to := t.Cursor.Visible()
 	head := title + ", " + format.Plural(n, "row", "rows") + "."
 	if from > 0 || to < n {
 		head = title + " " + format.Count(from+1) + " to " + format.Count(to) + " of " + format.Count(n) + "."
@@ -157,8 +157,8 @@ func rows(title string, t *widget.Table) []string {
 		marked[id] = true
 	}
 	for i := from; i < to; i++ {
-		r := t.Row(i)
-		line := row(t.Titles(), r)
+		r := t.Cursor.Row(i)
+		line := row(t.Cursor.Columns.Titles(), r)
 		if marked[r.ID] {
 			line = "marked, " + line
 		}

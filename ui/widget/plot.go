@@ -177,8 +177,8 @@ func (t *Table) Empty() Notice { return t.notice }
 
 // Paged makes a page of n rows whatever its size, for a table that is not drawn.
 func (t *Table) Paged(n int) {
-	t.paged = n
-	t.settle()
+	t.Cursor.Columns.paged = n
+	t.Cursor.settle()
 }
 
 // Said is the filter's mistake as a sentence, "" when it is right.

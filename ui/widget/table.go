@@ -68,7 +68,7 @@ type Notice struct {
 // Table is the table of all lists. It draws only the rows on screen; its cursor follows
 // the id of its row when rows change, and marks are stored by id.
 type Table struct {
-	tableCursor
+	Cursor  tableCursor
 	th      *theme.Theme
 	nav     keymap.Nav
 	list    keymap.List
@@ -111,7 +111,7 @@ func (t *tableColumns) forget() {
 
 // tableCursor is the rows and the one under the cursor.
 type tableCursor struct {
-	tableColumns
+	Columns tableColumns
 	source  Source
 	at, top int    // cursor and first drawn row
 	id      string // id of the row under the cursor
@@ -127,8 +127,8 @@ type shownColumn struct{ index, width int }
 // rows can be marked.
 func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
 	t := &Table{th: th, nav: keys.Nav, list: keys.List, marking: marking,
-		tableCursor: tableCursor{tableColumns: tableColumns{sortBy: -1, column: -1}, source: none{}}}
-	t.setColumns(columns)
+		Cursor: tableCursor{Columns: tableColumns{sortBy: -1, column: -1}, source: none{}}}
+	t.Cursor.Columns.setColumns(columns)
 	return t
 }
 
@@ -147,26 +147,26 @@ func (t *Table) SetSource(s Source) {
 	if s == nil {
 		s = none{}
 	}
-	t.source = s
+	t.Cursor.source = s
 	t.note = ""
-	if t.id != "" {
-		if i := s.IndexOf(t.id); i >= 0 {
-			if t.above += max(min(i-t.at, s.Len()-t.rows), 0); t.other {
-				t.above = 0
+	if t.Cursor.id != "" {
+		if i := s.IndexOf(t.Cursor.id); i >= 0 {
+			if t.Cursor.above += max(min(i-t.Cursor.at, s.Len()-t.Cursor.rows), 0); t.Cursor.other {
+				t.Cursor.above = 0
 			}
-			if t.top > 0 {
-				t.top += i - t.at
+			if t.Cursor.top > 0 {
+				t.Cursor.top += i - t.Cursor.at
 			}
-			t.at = i
-		} else if k, ok := s.(Keeper); s.Len() > 0 && !(ok && k.Keeps(t.id)) {
+			t.Cursor.at = i
+		} else if k, ok := s.(Keeper); s.Len() > 0 && !(ok && k.Keeps(t.Cursor.id)) {
 			t.note = "The selected row is gone."
 		}
 	}
 	if lost := t.marks.keep(func(id string) bool { return s.IndexOf(id) >= 0 }); lost > 0 {
 		t.note = format.Plural(lost, "mark", "marks") + " removed: no longer in this list."
 	}
-	t.other = false
-	t.settle()
+	t.Cursor.other = false
+	t.Cursor.settle()
 }
 
 // Other says that the next rows are those of another filter: what is above the cursor then did not arrive.
@@ -177,11 +177,11 @@ func (t *tableCursor) ArrivedAbove() int { return min(t.above, t.at) }
 
 // settle puts cursor and window inside the rows.
 func (t *tableCursor) settle() {
-	t.measured = false
+	t.Columns.measured = false
 	n := t.source.Len()
 	t.rows = n
 	t.at = max(min(t.at, n-1), 0)
-	page := t.page()
+	page := t.Columns.page()
 	t.top = max(min(t.top, n-page), 0)
 	if t.at < t.top {
 		t.top = t.at
@@ -198,19 +198,19 @@ func (t *tableCursor) settle() {
 // SetSize sets the size of the whole table, head and footer included.
 func (t *Table) SetSize(w, h int) {
 	w, h = max(w, 0), max(h, 0)
-	if w == t.w && h == t.h && t.shown != nil {
+	if w == t.Cursor.Columns.w && h == t.Cursor.Columns.h && t.Cursor.Columns.shown != nil {
 		return
 	}
-	if w != t.w {
-		t.forget()
+	if w != t.Cursor.Columns.w {
+		t.Cursor.Columns.forget()
 	}
-	t.w, t.h = w, h
-	t.shown = t.layout()
-	t.settle()
+	t.Cursor.Columns.w, t.Cursor.Columns.h = w, h
+	t.Cursor.Columns.shown = t.Cursor.Columns.layout()
+	t.Cursor.settle()
 }
 
 // SetWidth is SetSize in the height that it has.
-func (t *Table) SetWidth(w int) { t.SetSize(w, t.h) }
+func (t *Table) SetWidth(w int) { t.SetSize(w, t.Cursor.Columns.h) }
 
 // Blur says that the keys go elsewhere: the row of the cursor is not drawn as one.
 func (t *tableCursor) Blur(on bool) { t.blurred = on }
@@ -219,10 +219,10 @@ func (t *tableCursor) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {
-	t.keep, t.measured = keep{}, false
-	t.setColumns(c)
-	t.column = min(t.column, len(c)-1)
-	t.shown = t.layout()
+	t.keep, t.Cursor.Columns.measured = keep{}, false
+	t.Cursor.Columns.setColumns(c)
+	t.Cursor.Columns.column = min(t.Cursor.Columns.column, len(c)-1)
+	t.Cursor.Columns.shown = t.Cursor.Columns.layout()
 }
 
 func (t *tableColumns) setColumns(c []Column) {
@@ -248,11 +248,11 @@ func (t *tableCursor) TooWide() []int {
 		return nil
 	}
 	var out []int
-	for _, c := range t.shown {
-		if t.columns[c.index].Align == Left {
+	for _, c := range t.Columns.shown {
+		if t.Columns.columns[c.index].Align == Left {
 			continue
 		}
-		if s := t.number(r, c.index); draw.Width(s) > c.width || s != cellOf(r, c.index) {
+		if s := t.Columns.number(r, c.index); draw.Width(s) > c.width || s != cellOf(r, c.index) {
 			out = append(out, c.index)
 		}
 	}
@@ -283,12 +283,12 @@ func (t *tableCursor) SelectedID() string { return t.id }
 // Restart puts the cursor on the first row, whatever row it was on: the next rows
 // are another list.
 func (t *Table) Restart() {
-	t.at, t.top, t.id, t.above = 0, 0, "", 0
-	t.forget()
+	t.Cursor.at, t.Cursor.top, t.Cursor.id, t.Cursor.above = 0, 0, "", 0
+	t.Cursor.Columns.forget()
 }
 
-// Cursor is the index of the row under the cursor.
-func (t *tableCursor) Cursor() int { return t.at }
+// At is the index of the row under the cursor.
+func (t *tableCursor) At() int { return t.at }
 
 // Select puts the cursor on a row by id; false when it is not there.
 func (t *tableCursor) Select(id string) bool {
@@ -302,7 +302,9 @@ func (t *tableCursor) Select(id string) bool {
 }
 
 // Visible is the range of rows on screen, [from, to): what to load first.
-func (t *tableCursor) Visible() (from, to int) { return t.top, min(t.top+t.page(), t.source.Len()) }
+func (t *tableCursor) Visible() (from, to int) {
+	return t.top, min(t.top+t.Columns.page(), t.source.Len())
+}
 
 // turned is by how many lines a key turns pages of that many lines; 0: it turns none.
 func turned(nav keymap.Nav, msg keymap.Press, page int) int {
@@ -321,33 +323,33 @@ func turned(nav keymap.Nav, msg keymap.Press, page int) int {
 
 // Update moves the cursor or marks and reports whether msg was a key of the table.
 func (t *Table) Update(msg keymap.Press) bool {
-	turn := turned(t.nav, msg, t.page())
+	turn := turned(t.nav, msg, t.Cursor.Columns.page())
 	switch {
 	case t.nav.Up.Match(msg):
-		t.at--
+		t.Cursor.at--
 	case t.nav.Down.Match(msg):
-		t.at++
+		t.Cursor.at++
 	case turn != 0:
-		t.at += turn
-		t.top += turn
+		t.Cursor.at += turn
+		t.Cursor.top += turn
 	case t.nav.Top.Match(msg):
-		t.at = 0
+		t.Cursor.at = 0
 	case t.nav.Bottom.Match(msg):
-		t.at = t.source.Len() - 1
+		t.Cursor.at = t.Cursor.source.Len() - 1
 	case t.list.Left.Match(msg):
-		t.moveColumn(-1)
+		t.Cursor.Columns.moveColumn(-1)
 	case t.list.Right.Match(msg):
-		t.moveColumn(1)
+		t.Cursor.Columns.moveColumn(1)
 	case t.marking && t.markKey(msg):
-		t.settle()
+		t.Cursor.settle()
 		return true
 	default:
 		return false
 	}
 	t.note = ""
-	t.settle()
-	if t.top == 0 {
-		t.above = 0
+	t.Cursor.settle()
+	if t.Cursor.top == 0 {
+		t.Cursor.above = 0
 	}
 	return true
 }
@@ -355,26 +357,26 @@ func (t *Table) Update(msg keymap.Press) bool {
 // Point puts the cursor on the row at line y of the table, the first line being 0; ok is
 // false when no row is there.
 func (t *Table) Point(y int) (ok bool) {
-	from, to := t.Visible()
-	row := from + y - t.head()
-	if y < t.head() || row >= to {
+	from, to := t.Cursor.Visible()
+	row := from + y - t.Cursor.Columns.head()
+	if y < t.Cursor.Columns.head() || row >= to {
 		return false
 	}
-	t.at, t.note = row, ""
-	t.settle()
+	t.Cursor.at, t.note = row, ""
+	t.Cursor.settle()
 	return true
 }
 
 // PointColumn puts the cursor over the heads on the column at a cell of the table; ok is
 // false when no head is there.
 func (t *Table) PointColumn(x, y int) (ok bool) {
-	if y != 0 || t.head() == 0 {
+	if y != 0 || t.Cursor.Columns.head() == 0 {
 		return false
 	}
-	from := t.gutter()
-	for _, c := range t.shown {
-		if x >= from && x < min(from+c.width, t.w) {
-			t.column = c.index
+	from := t.Cursor.Columns.gutter()
+	for _, c := range t.Cursor.Columns.shown {
+		if x >= from && x < min(from+c.width, t.Cursor.Columns.w) {
+			t.Cursor.Columns.column = c.index
 			return true
 		}
 		from += c.width + gap
@@ -435,7 +437,7 @@ func (t *Table) Unmark() int {
 	n := len(t.marks.order)
 	if n > 0 {
 		t.marks = marks{cleared: t.marks.order}
-		t.measured = false
+		t.Cursor.Columns.measured = false
 	}
 	return n
 }
@@ -444,7 +446,7 @@ func (t *Table) Unmark() int {
 // says how many that are.
 func (t *Table) Remark() (n int) {
 	for _, id := range t.marks.cleared {
-		if t.source.IndexOf(id) >= 0 && !t.marks.has[id] && t.marks.set(id, true) {
+		if t.Cursor.source.IndexOf(id) >= 0 && !t.marks.has[id] && t.marks.set(id, true) {
 			n++
 		}
 	}
@@ -457,9 +459,9 @@ func (t *Table) markKey(msg keymap.Press) bool {
 	switch {
 	case t.list.Mark.Match(msg):
 		t.note = ""
-		if t.id != "" {
-			t.mark(t.id, !t.marks.has[t.id])
-			t.at++
+		if t.Cursor.id != "" {
+			t.mark(t.Cursor.id, !t.marks.has[t.Cursor.id])
+			t.Cursor.at++
 		}
 	case t.list.Range.Match(msg):
 		t.markRange()
@@ -479,20 +481,20 @@ func (t *Table) mark(id string, on bool) {
 
 // markRange marks the rows from the one that was marked last to the cursor.
 func (t *Table) markRange() {
-	if t.note = ""; t.id == "" {
+	if t.note = ""; t.Cursor.id == "" {
 		return
 	}
-	from := t.source.IndexOf(t.marks.last)
+	from := t.Cursor.source.IndexOf(t.marks.last)
 	if t.marks.last == "" || from < 0 {
-		from = t.at
+		from = t.Cursor.at
 	}
-	to, unread := t.at, 0
+	to, unread := t.Cursor.at, 0
 	step := 1
 	if to < from {
 		step = -1
 	}
 	for i := from; i != to+step && t.note == ""; i += step {
-		if id := t.source.Row(i).ID; id != "" {
+		if id := t.Cursor.source.Row(i).ID; id != "" {
 			t.mark(id, true)
 		} else {
 			unread++
@@ -508,10 +510,10 @@ func (t *Table) markAll() {
 	if t.Unmark() > 0 {
 		return
 	}
-	for i := range min(t.source.Len(), maxMarks) {
-		t.mark(t.source.Row(i).ID, true)
+	for i := range min(t.Cursor.source.Len(), maxMarks) {
+		t.mark(t.Cursor.source.Row(i).ID, true)
 	}
-	if t.source.Len() > maxMarks {
+	if t.Cursor.source.Len() > maxMarks {
 		t.note = "The first " + format.Count(maxMarks) + " rows are marked; that is the limit."
 	}
 }
@@ -562,24 +564,24 @@ type keptColumn struct {
 // align finds the points of the numbers of the rows on screen.
 func (t *Table) align(rows []Row) {
 	k := &t.keep
-	if len(k.cols) != len(t.columns) {
-		k.cols = make([]keptColumn, len(t.columns))
+	if len(k.cols) != len(t.Cursor.Columns.columns) {
+		k.cols = make([]keptColumn, len(t.Cursor.Columns.columns))
 	}
-	for _, c := range t.shown {
-		if t.columns[c.index].Align != Decimal {
+	for _, c := range t.Cursor.Columns.shown {
+		if t.Cursor.Columns.columns[c.index].Align != Decimal {
 			continue
 		}
 		was := &k.cols[c.index]
 		same := was.at.Width() == c.width && len(was.in) == len(rows)
 		for i := 0; same && i < len(rows); i++ {
-			same = was.in[i] == t.number(rows[i], c.index)
+			same = was.in[i] == t.Cursor.Columns.number(rows[i], c.index)
 		}
 		if same {
 			continue
 		}
 		was.in = was.in[:0]
 		for _, r := range rows {
-			was.in = append(was.in, t.number(r, c.index))
+			was.in = append(was.in, t.Cursor.Columns.number(r, c.index))
 		}
 		was.at = draw.PointsOf(was.in, c.width)
 	}
@@ -594,9 +596,9 @@ func cellOf(r Row, i int) string {
 
 // appendCell appends a cell of a row, as wide as its column.
 func (t *Table) appendCell(b []byte, r Row, c shownColumn) []byte {
-	switch d := t.columns[c.index]; {
+	switch d := t.Cursor.Columns.columns[c.index]; {
 	case d.Align != Left:
-		return t.appendNumber(b, t.number(r, c.index), c)
+		return t.appendNumber(b, t.Cursor.Columns.number(r, c.index), c)
 	case d.ID:
 		return draw.AppendPad(b, draw.ID(cellOf(r, c.index), c.width), c.width)
 	case d.Signed && c.width <= signOnly:
@@ -611,16 +613,17 @@ func (t *Table) appendCell(b []byte, r Row, c shownColumn) []byte {
 // line is a row as it was drawn before, or drawn now. at is its place in the list.
 func (t *Table) line(r Row, at int) string {
 	k := &t.keep
-	if slots := 2 * nearPages * t.page(); len(k.drawn) < slots {
+	if slots := 2 * nearPages * t.Cursor.Columns.page(); len(k.drawn) < slots {
 		k.drawn = make([]drawnRow, slots)
 	}
-	selected, slot := t.isCursor(at), 2*at%len(k.drawn)
+	selected, slot := t.Cursor.isCursor(at), 2*at%len(k.drawn)
 	if selected {
 		slot++
 	}
 	was := &k.drawn[slot]
 	if !t.shows(was, r, selected) {
-		*was = drawnRow{row: r, selected: selected, marked: t.marks.has[r.ID], w: t.w, shown: t.shown,
+		columns := &t.Cursor.Columns
+		*was = drawnRow{row: r, selected: selected, marked: t.marks.has[r.ID], w: columns.w, shown: columns.shown,
 			points: t.points(was.points[:0]), line: t.drawRow(r, at)}
 	}
 	return was.line
@@ -628,15 +631,15 @@ func (t *Table) line(r Row, at int) string {
 
 // shows reports whether a row would be drawn as it was.
 func (t *Table) shows(was *drawnRow, r Row, selected bool) bool {
-	if was.line == "" || was.selected != selected || was.marked != t.marks.has[r.ID] || was.w != t.w ||
+	if was.line == "" || was.selected != selected || was.marked != t.marks.has[r.ID] || was.w != t.Cursor.Columns.w ||
 		was.row.ID != r.ID || was.row.Sign != r.Sign || was.row.Tone != r.Tone ||
 		!slices.Equal(was.row.Cells, r.Cells) || !slices.Equal(was.row.Tones, r.Tones) ||
-		!slices.Equal(was.shown, t.shown) {
+		!slices.Equal(was.shown, t.Cursor.Columns.shown) {
 		return false
 	}
 	n := 0
-	for _, c := range t.shown {
-		if t.columns[c.index].Align == Decimal {
+	for _, c := range t.Cursor.Columns.shown {
+		if t.Cursor.Columns.columns[c.index].Align == Decimal {
 			if was.points[n] != t.keep.cols[c.index].at {
 				return false
 			}
@@ -648,8 +651,8 @@ func (t *Table) shows(was *drawnRow, r Row, selected bool) bool {
 
 // points appends where the shown columns of amounts have their points now.
 func (t *Table) points(out []draw.Points) []draw.Points {
-	for _, c := range t.shown {
-		if t.columns[c.index].Align == Decimal {
+	for _, c := range t.Cursor.Columns.shown {
+		if t.Cursor.Columns.columns[c.index].Align == Decimal {
 			out = append(out, t.keep.cols[c.index].at)
 		}
 	}

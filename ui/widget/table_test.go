@@ -73,23 +73,23 @@ func TestCursorFollowsTheRow(t *testing.T) {
 	tb := newTable(termenv.Ascii, few{"a", "b", "c", "d"}, 60, 8)
 	press(tb, "down", "down")
 	tb.SetSource(few{"new", "a", "b", "c", "d"})
-	if tb.SelectedID() != "c" || tb.Cursor() != 3 {
-		t.Errorf("the cursor is on %s, row %d", tb.SelectedID(), tb.Cursor())
+	if tb.Cursor.SelectedID() != "c" || tb.Cursor.At() != 3 {
+		t.Errorf("the cursor is on %s, row %d", tb.Cursor.SelectedID(), tb.Cursor.At())
 	}
 	tb.SetSource(few{"a", "b", "d"})
-	if r, ok := tb.Selected(); !ok || r.ID != tb.SelectedID() || !strings.Contains(tb.View(), "The selected row is gone.") {
+	if r, ok := tb.Cursor.Selected(); !ok || r.ID != tb.Cursor.SelectedID() || !strings.Contains(tb.View(), "The selected row is gone.") {
 		t.Errorf("a vanished row goes unnoticed:\n%s", tb.View())
 	}
 	tb.SetSource(few{})
-	if _, ok := tb.Selected(); ok || tb.SelectedID() != "" {
+	if _, ok := tb.Cursor.Selected(); ok || tb.Cursor.SelectedID() != "" {
 		t.Error("an empty table has a cursor")
 	}
 	press(tb, "up", "down", "end", " ", "*")
 	tb.SetSource(few{"x", "y"})
-	if tb.SelectedID() != "x" {
-		t.Errorf("after an empty list the cursor is on %q", tb.SelectedID())
+	if tb.Cursor.SelectedID() != "x" {
+		t.Errorf("after an empty list the cursor is on %q", tb.Cursor.SelectedID())
 	}
-	if !tb.Select("y") || tb.SelectedID() != "y" || tb.Select("z") {
+	if !tb.Cursor.Select("y") || tb.Cursor.SelectedID() != "y" || tb.Cursor.Select("z") {
 		t.Error("Select")
 	}
 }
@@ -103,7 +103,7 @@ func (kept) Keeps(id string) bool { return id == "c" }
 func TestARowThatWasNotReadIsNotGone(t *testing.T) {
 	for id, gone := range map[string]bool{"b": true, "c": false} {
 		tb := newTable(termenv.Ascii, few{"a", "b", "c"}, 60, 8)
-		tb.Select(id)
+		tb.Cursor.Select(id)
 		tb.SetSource(kept{few{"a"}})
 		if strings.Contains(tb.View(), "is gone") != gone {
 			t.Errorf("of row %s:\n%s", id, tb.View())
@@ -137,15 +137,15 @@ func TestMarksFollowTheRows(t *testing.T) {
 func TestHalfPages(t *testing.T) {
 	for _, h := range []int{3, 12, 40} {
 		tb := newTable(termenv.Ascii, &many{n: 1000}, 120, h)
-		from, to := tb.Visible()
+		from, to := tb.Cursor.Visible()
 		half := max((to-from)/2, 1)
 		press(tb, "ctrl+d", "ctrl+d")
-		if at, _ := tb.Visible(); tb.Cursor() != 2*half || at != 2*half {
-			t.Errorf("%d lines: the cursor is on %d, the first row is %d, not %d", h, tb.Cursor(), at, 2*half)
+		if at, _ := tb.Cursor.Visible(); tb.Cursor.At() != 2*half || at != 2*half {
+			t.Errorf("%d lines: the cursor is on %d, the first row is %d, not %d", h, tb.Cursor.At(), at, 2*half)
 		}
 		press(tb, "ctrl+u")
-		if at, _ := tb.Visible(); tb.Cursor() != half || at != half {
-			t.Errorf("%d lines: back up to %d, first row %d", h, tb.Cursor(), at)
+		if at, _ := tb.Cursor.Visible(); tb.Cursor.At() != half || at != half {
+			t.Errorf("%d lines: back up to %d, first row %d", h, tb.Cursor.At(), at)
 		}
 	}
 }
@@ -162,10 +162,10 @@ func TestOnlyVisibleRowsAreBuilt(t *testing.T) {
 		}
 	}
 	press(tb, "end")
-	if tb.Cursor() != 999_999 || !strings.Contains(tb.View(), "1,000,000 of 1,000,000") {
-		t.Errorf("row %d\n%s", tb.Cursor(), tb.View())
+	if tb.Cursor.At() != 999_999 || !strings.Contains(tb.View(), "1,000,000 of 1,000,000") {
+		t.Errorf("row %d\n%s", tb.Cursor.At(), tb.View())
 	}
-	if from, to := tb.Visible(); to != 1_000_000 || to-from != 38 {
+	if from, to := tb.Cursor.Visible(); to != 1_000_000 || to-from != 38 {
 		t.Errorf("visible %d to %d", from, to)
 	}
 }
@@ -226,14 +226,14 @@ func TestScrollingOnMovesNoColumn(t *testing.T) {
 	tb.SetColumns(Column{Title: "Amount", Min: 12, Align: Decimal}, Column{Title: "Id", Min: 10, HidePriority: 2})
 	tb.SetSource(cells{{"9,999,999.99 EUR", "a"}})
 	tb.View()
-	was := tb.Width(0)
+	was := tb.Cursor.Columns.Width(0)
 	tb.SetSource(cells{{"1.00 EUR", "a"}})
-	if tb.View(); tb.Width(0) != was {
-		t.Errorf("%d cells, and %d before", tb.Width(0), was)
+	if tb.View(); tb.Cursor.Columns.Width(0) != was {
+		t.Errorf("%d cells, and %d before", tb.Cursor.Columns.Width(0), was)
 	}
 	tb.Restart()
-	if tb.View(); tb.Width(0) != 12 {
-		t.Errorf("%d cells in another list", tb.Width(0))
+	if tb.View(); tb.Cursor.Columns.Width(0) != 12 {
+		t.Errorf("%d cells in another list", tb.Cursor.Columns.Width(0))
 	}
 }
 
@@ -264,12 +264,12 @@ func TestOneHugeNumberNarrowsNothing(t *testing.T) {
 		if line != c.want {
 			t.Errorf("at %d cells: %q, want %q", c.w, line, c.want)
 		}
-		if lost := len(tb.TooWide()) > 0; lost != strings.ContainsAny(line, "…#") {
+		if lost := len(tb.Cursor.TooWide()) > 0; lost != strings.ContainsAny(line, "…#") {
 			t.Errorf("at %d cells: TooWide says %v of %q", c.w, lost, line)
 		}
 	}
-	if tb.Width(0) != 0 || tb.Width(1) == 0 {
-		t.Errorf("widths %d and %d", tb.Width(0), tb.Width(1))
+	if tb.Cursor.Columns.Width(0) != 0 || tb.Cursor.Columns.Width(1) == 0 {
+		t.Errorf("widths %d and %d", tb.Cursor.Columns.Width(0), tb.Cursor.Columns.Width(1))
 	}
 }
 
@@ -300,7 +300,7 @@ func (c cells) IndexOf(string) int { return -1 }
 func TestNoticeAndSort(t *testing.T) {
 	tb := newTable(termenv.Ascii, nil, 60, 10)
 	tb.SetNotice(Notice{Tone: theme.Dim, Text: "No operation matches the filter.", Hint: "esc clears the filter"})
-	tb.SetSort(2, true)
+	tb.Cursor.Columns.SetSort(2, true)
 	for _, part := range []string{"No operation matches", "esc clears", "Amount ▼"} {
 		if !strings.Contains(tb.View(), part) {
 			t.Errorf("%q is missing:\n%s", part, tb.View())
@@ -327,8 +327,8 @@ func TestTableAtAnySize(t *testing.T) {
 					t.Fatalf("%dx%d: %v\n%s", w, h, err, v)
 				}
 			}
-			if r, ok := tb.Selected(); ok && r.ID != tb.SelectedID() {
-				t.Fatalf("the cursor says %s and shows %s", tb.SelectedID(), r.ID)
+			if r, ok := tb.Cursor.Selected(); ok && r.ID != tb.Cursor.SelectedID() {
+				t.Fatalf("the cursor says %s and shows %s", tb.Cursor.SelectedID(), r.ID)
 			}
 		}
 	})

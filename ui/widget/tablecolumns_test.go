@@ -38,33 +38,33 @@ func TestColumnsThatTellRowsApartStay(t *testing.T) {
 		tb.SetColumns(drawColumns(t)...)
 		w := rapid.IntRange(40, 200).Draw(t, "w")
 		tb.SetSize(w, 8)
-		order, n := tb.sequence()
+		order, n := tb.Cursor.Columns.sequence()
 		for at, under := range order {
 			press(tb, "right")
 			if err := uitest.CheckFrame(tb.View(), w, 8); err != nil {
 				t.Fatal(err)
 			}
-			if tb.column != under || tb.Width(under) == 0 {
-				t.Fatalf("the cursor is on %d, not %d of %v, drawn are %v", tb.column, under, order, tb.shown)
+			if tb.Cursor.Columns.column != under || tb.Cursor.Columns.Width(under) == 0 {
+				t.Fatalf("the cursor is on %d, not %d of %v, drawn are %v", tb.Cursor.Columns.column, under, order, tb.Cursor.Columns.shown)
 			}
 			if at < n {
 				continue
 			}
-			if tb.Width(under) < min(tb.least(under), w-tb.gutter()-moreSign) {
-				t.Fatalf("%d cells of %d", tb.Width(under), tb.least(under))
+			if tb.Cursor.Columns.Width(under) < min(tb.Cursor.Columns.least(under), w-tb.Cursor.Columns.gutter()-moreSign) {
+				t.Fatalf("%d cells of %d", tb.Cursor.Columns.Width(under), tb.Cursor.Columns.least(under))
 			}
-			least := tb.least(under)
+			least := tb.Cursor.Columns.least(under)
 			for _, i := range order[:n] {
-				if (i == order[0] || tb.columns[i].HidePriority == 0) && tb.Width(i) > 0 {
-					least += gap + tb.narrowed(i)
+				if (i == order[0] || tb.Cursor.Columns.columns[i].HidePriority == 0) && tb.Cursor.Columns.Width(i) > 0 {
+					least += gap + tb.Cursor.Columns.narrowed(i)
 				}
 			}
 			for k, i := range order[:n] {
-				if (k == 0 || tb.columns[i].HidePriority == 0) && tb.Width(i) == 0 && least+gap+tb.narrowed(i) <= w-tb.gutter()-moreSign {
-					t.Fatalf("column %d has room at %d: %v", i, w, tb.shown)
+				if (k == 0 || tb.Cursor.Columns.columns[i].HidePriority == 0) && tb.Cursor.Columns.Width(i) == 0 && least+gap+tb.Cursor.Columns.narrowed(i) <= w-tb.Cursor.Columns.gutter()-moreSign {
+					t.Fatalf("column %d has room at %d: %v", i, w, tb.Cursor.Columns.shown)
 				}
-				if tb.Width(i) > 0 && tb.Width(i) < min(tb.narrowed(i), tb.least(i)) && tb.need() > least {
-					t.Fatalf("column %d is narrower than it may be: %v", i, tb.shown)
+				if tb.Cursor.Columns.Width(i) > 0 && tb.Cursor.Columns.Width(i) < min(tb.Cursor.Columns.narrowed(i), tb.Cursor.Columns.least(i)) && tb.Cursor.Columns.need() > least {
+					t.Fatalf("column %d is narrower than it may be: %v", i, tb.Cursor.Columns.shown)
 				}
 			}
 		}
@@ -77,13 +77,13 @@ func TestAWiderWindowShowsNoLess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tb := newTable(termenv.Ascii, nil, 80, 8)
 		tb.SetColumns(drawColumns(t)...)
-		was := make([]bool, len(tb.columns))
+		was := make([]bool, len(tb.Cursor.Columns.columns))
 		for w := saysMore; w <= 200; w++ {
 			tb.SetSize(w, 8)
 			for i := range was {
-				is := tb.Width(i) > 0
+				is := tb.Cursor.Columns.Width(i) > 0
 				if was[i] && !is {
-					t.Fatalf("column %d is not shown at %d: %v", i, w, tb.shown)
+					t.Fatalf("column %d is not shown at %d: %v", i, w, tb.Cursor.Columns.shown)
 				}
 				was[i] = is
 			}
@@ -100,7 +100,7 @@ func TestAnEmptyColumnGivesItsRoomUp(t *testing.T) {
 		tb.SetColumns(Column{Title: "Name", Min: 12, Max: 40, Flex: 1}, Column{Title: "Amount", Min: 20, Max: 20, Align: align})
 		tb.SetSource(cells{{"", ""}})
 		tb.View()
-		if got := tb.Width(1); got != len("Amount")+moreSign {
+		if got := tb.Cursor.Columns.Width(1); got != len("Amount")+moreSign {
 			t.Errorf("%d cells while it is empty", got)
 		}
 		tb.SetSource(cells{{name, ""}, {name, ""}, {name, ""}, {name, ""}, {name, ""}, {name, ""}, {name, ""}, {name, "1.00"}})
@@ -111,7 +111,7 @@ func TestAnEmptyColumnGivesItsRoomUp(t *testing.T) {
 		for _, key := range []string{"end", "home", "end", "home"} {
 			press(tb, key)
 			tb.View()
-			widths = append(widths, tb.Width(1))
+			widths = append(widths, tb.Cursor.Columns.Width(1))
 		}
 		if widths[0] != 20 || len(slices.Compact(widths)) != 1 {
 			t.Errorf("the widths while scrolling: %v", widths)

@@ -26,9 +26,9 @@ func (m made) IndexOf(id string) int {
 // unkept draws the table as if it had drawn nothing before.
 func unkept(t *Table) string {
 	bare := *t
-	bare.keep, bare.measured = keep{}, false
-	bare.wide, bare.want, bare.shown = slices.Clone(t.wide), slices.Clone(t.want), slices.Clone(t.shown)
-	bare.filled.in = slices.Clone(t.filled.in)
+	bare.keep, bare.Cursor.Columns.measured = keep{}, false
+	bare.Cursor.Columns.wide, bare.Cursor.Columns.want, bare.Cursor.Columns.shown = slices.Clone(t.Cursor.Columns.wide), slices.Clone(t.Cursor.Columns.want), slices.Clone(t.Cursor.Columns.shown)
+	bare.Cursor.Columns.filled.in = slices.Clone(t.Cursor.Columns.filled.in)
 	return bare.View()
 }
 
@@ -87,9 +87,9 @@ func TestKeptLinesAreThoseDrawnAnew(t *testing.T) {
 			case what == 5:
 				tb.SetColumns(rapid.SampledFrom(others).Draw(t, "columns")...)
 			case what == 6:
-				tb.SetSort(rapid.IntRange(-1, 2).Draw(t, "sorted by"), rapid.Bool().Draw(t, "down"))
+				tb.Cursor.Columns.SetSort(rapid.IntRange(-1, 2).Draw(t, "sorted by"), rapid.Bool().Draw(t, "down"))
 			case what == 7:
-				tb.Blur(rapid.Bool().Draw(t, "blurred"))
+				tb.Cursor.Blur(rapid.Bool().Draw(t, "blurred"))
 			default:
 				press(tb, rapid.SampledFrom([]string{"up", "down", "pgup", "pgdown", "home", "end", " ", "*", "left", "right"}).Draw(t, "key"))
 			}
@@ -126,7 +126,7 @@ func TestKeysNeedNoMemoryInTheTable(t *testing.T) {
 	for _, f := range keyFrames {
 		tb := newTable(termenv.TrueColor, rows, 120, 40)
 		if f.name == "scroll" {
-			tb.Select(rows[40].ID)
+			tb.Cursor.Select(rows[40].ID)
 		}
 		keys, i := [2]keymap.Press{keymap.Parse(f.keys[0]), keymap.Parse(f.keys[1])}, 0
 		key := func() {
@@ -151,12 +151,12 @@ func BenchmarkKeyInMadeRows(b *testing.B) {
 			tb := newTable(termenv.TrueColor, rows, 120, 40)
 			keys, i := [2]keymap.Press{keymap.Parse(f.keys[0]), keymap.Parse(f.keys[1])}, 0
 			if f.name == "scroll" {
-				tb.Select(rows[40].ID)
+				tb.Cursor.Select(rows[40].ID)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				if tb.Update(keys[i%2]); f.name == "scroll" && i%15_000 == 14_999 {
-					tb.Select(rows[40].ID)
+					tb.Cursor.Select(rows[40].ID)
 				}
 				tb.Lines()
 				i++

@@ -35,34 +35,34 @@ func btoi(b bool) int {
 // Lines draws the table: exactly the lines of SetSize, none wider. A row that
 // looks as before is the string of before. The slice is valid until the next call.
 func (t *Table) Lines() []string {
-	if t.h == 0 || t.w == 0 {
-		return make([]string, t.h)
+	if t.Cursor.Columns.h == 0 || t.Cursor.Columns.w == 0 {
+		return make([]string, t.Cursor.Columns.h)
 	}
 	if t.keep.theme != t.th.Name {
-		t.keep, t.measured = keep{theme: t.th.Name}, false
+		t.keep, t.Cursor.Columns.measured = keep{theme: t.th.Name}, false
 	}
 	lines := t.keep.lines[:0]
-	n := t.source.Len()
-	from, rows := t.top, t.keep.seen
-	if !t.measured {
+	n := t.Cursor.source.Len()
+	from, rows := t.Cursor.top, t.keep.seen
+	if !t.Cursor.Columns.measured {
 		rows = t.Measure()
 	}
-	if t.head() == 1 {
+	if t.Cursor.Columns.head() == 1 {
 		lines = append(lines, t.headLine())
 	}
 	if n == 0 {
-		lines = append(lines, t.drawNotice(t.h-t.head()-t.foot())...)
+		lines = append(lines, t.drawNotice(t.Cursor.Columns.h-t.Cursor.Columns.head()-t.Cursor.Columns.foot())...)
 	} else {
 		t.align(rows)
 		for i := range rows {
 			lines = append(lines, t.line(rows[i], from+i))
 		}
 	}
-	t.measured = false // rows may look otherwise by time when they are drawn next
-	for len(lines) < t.h-t.foot() {
+	t.Cursor.Columns.measured = false // rows may look otherwise by time when they are drawn next
+	for len(lines) < t.Cursor.Columns.h-t.Cursor.Columns.foot() {
 		lines = append(lines, "")
 	}
-	if t.foot() == 1 {
+	if t.Cursor.Columns.foot() == 1 {
 		lines = append(lines, t.footLine(n))
 	}
 	t.keep.lines = lines
@@ -74,20 +74,20 @@ func (t *tableCursor) CursorLine() int {
 	if t.source.Len() == 0 || t.blurred {
 		return -1
 	}
-	return t.head() + t.at - t.top
+	return t.Columns.head() + t.at - t.top
 }
 
 // Measure reads the rows on screen and gives columns of numbers the width that they
 // take, as Lines does before it draws: Width and TooWide report on them then.
 func (t *Table) Measure() []Row {
-	from, to := t.Visible()
+	from, to := t.Cursor.Visible()
 	rows := t.keep.seen[:0]
 	for i := from; i < to; i++ {
-		rows = append(rows, t.source.Row(i))
+		rows = append(rows, t.Cursor.source.Row(i))
 	}
 	t.keep.seen = rows
-	t.widen(rows)
-	t.measured = true
+	t.Cursor.Columns.widen(rows)
+	t.Cursor.Columns.measured = true
 	return rows
 }
 
@@ -96,45 +96,45 @@ func (t *Table) View() string { return strings.Join(t.Lines(), "\n") }
 
 // headLine is the line of titles.
 func (t *Table) headLine() string {
-	h := &t.keep.head
-	if h.line == "" || h.w != t.w || h.column != t.column || h.sortBy != t.sortBy || h.sortDown != t.sortDown ||
-		h.zone != t.zone || !slices.Equal(h.shown, t.shown) {
-		*h = keptHead{t.w, t.sortBy, t.column, t.sortDown, t.zone, t.shown, t.drawHead()}
+	h, c := &t.keep.head, &t.Cursor.Columns
+	if h.line == "" || h.w != c.w || h.column != c.column || h.sortBy != c.sortBy || h.sortDown != c.sortDown ||
+		h.zone != t.zone || !slices.Equal(h.shown, c.shown) {
+		*h = keptHead{c.w, c.sortBy, c.column, c.sortDown, t.zone, c.shown, t.drawHead()}
 	}
 	return h.line
 }
 
 func (t *Table) drawHead() string {
 	var p pen
-	left, right := t.hidden()
+	left, right := t.Cursor.Columns.hidden()
 	zone := t.zone
-	if gutter := min(t.gutter(), t.w); left {
+	if gutter := min(t.Cursor.Columns.gutter(), t.Cursor.Columns.w); left {
 		p.write(t.th.Accent, draw.Pad(t.th.Signs.Before, gutter))
 	} else {
 		p.write(t.th.Dim, draw.Space(gutter))
 	}
-	for i, c := range t.shown {
+	for i, c := range t.Cursor.Columns.shown {
 		if i > 0 {
 			p.write(t.th.Dim, draw.Space(gap))
 		}
-		d := t.columns[c.index]
+		d := t.Cursor.Columns.columns[c.index]
 		title, style, room := d.Title, t.th.Dim, c.width
-		more := right && i == len(t.shown)-1 && room > moreSign
-		if more && t.need()+moreSign > t.w {
+		more := right && i == len(t.Cursor.Columns.shown)-1 && room > moreSign
+		if more && t.Cursor.Columns.need()+moreSign > t.Cursor.Columns.w {
 			room -= moreSign
 		}
-		if zone != "" && d.Time && draw.Width(title)+1+draw.Width(zone)+t.headSigns(c.index) <= room {
+		if zone != "" && d.Time && draw.Width(title)+1+draw.Width(zone)+t.Cursor.Columns.headSigns(c.index) <= room {
 			title, zone = title+" "+zone, "" // once
 		}
-		if c.index == t.sortBy {
+		if c.index == t.Cursor.Columns.sortBy {
 			style = t.th.Accent
 			sign := t.th.Signs.Up
-			if t.sortDown {
+			if t.Cursor.Columns.sortDown {
 				sign = t.th.Signs.Down
 			}
 			title = draw.Cut(title, room-2) + " " + sign
 		}
-		if c.index == t.column {
+		if c.index == t.Cursor.Columns.column {
 			style = t.th.Selected(theme.Accent)
 			title = t.th.Signs.Cursor + draw.Cut(title, room-1)
 		}
@@ -152,7 +152,7 @@ func (t *Table) drawHead() string {
 		}
 	}
 	p.end()
-	return t.clip(string(p.b))
+	return t.Cursor.Columns.clip(string(p.b))
 }
 
 // headSigns is what the signs of order and cursor take in the head of column i.
@@ -178,7 +178,7 @@ func (t *tableColumns) need() int {
 func (t *Table) drawRow(r Row, at int) string {
 	p := pen{b: t.keep.buf[:0]}
 	style := t.th.Tone
-	if t.isCursor(at) {
+	if t.Cursor.isCursor(at) {
 		style = t.th.Selected
 		p.write(style(theme.Accent), t.th.Signs.Cursor)
 	} else {
@@ -195,7 +195,7 @@ func (t *Table) drawRow(r Row, at int) string {
 		t.drawSign(&p, r, style)
 		p.write(style(theme.Plain), " ")
 	}
-	for i, c := range t.shown {
+	for i, c := range t.Cursor.Columns.shown {
 		if i > 0 {
 			p.write(style(theme.Plain), draw.Space(gap))
 		}
@@ -208,12 +208,12 @@ func (t *Table) drawRow(r Row, at int) string {
 			p.b = t.appendCell(p.b, r, c)
 		}
 	}
-	if t.isCursor(at) {
-		p.write(style(theme.Plain), draw.Space(t.w-t.need()))
+	if t.Cursor.isCursor(at) {
+		p.write(style(theme.Plain), draw.Space(t.Cursor.Columns.w-t.Cursor.Columns.need()))
 	}
 	p.end()
 	t.keep.buf = p.b
-	return t.clip(t.keep.texts.of(p.b))
+	return t.Cursor.Columns.clip(t.keep.texts.of(p.b))
 }
 
 // drawSign writes the gutter cell of the row's sign.
@@ -228,17 +228,17 @@ func (t *Table) drawSign(p *pen, r Row, style func(theme.Tone) theme.Style) {
 
 // drawNotice draws what is in the place of rows, in at most h lines.
 func (t *Table) drawNotice(h int) []string {
-	lines, indent := []string{}, t.gutter()
+	lines, indent := []string{}, t.Cursor.Columns.gutter()
 	if h >= 4 {
 		lines = append(lines, "")
 	}
-	for _, l := range draw.Wrap(t.notice.Text, t.w-2*indent) {
+	for _, l := range draw.Wrap(t.notice.Text, t.Cursor.Columns.w-2*indent) {
 		lines = append(lines, draw.Space(indent)+t.th.Tone(t.notice.Tone).Render(l))
 	}
-	for _, l := range draw.Wrap(t.notice.Hint, t.w-2*indent) {
+	for _, l := range draw.Wrap(t.notice.Hint, t.Cursor.Columns.w-2*indent) {
 		lines = append(lines, draw.Space(indent)+t.th.Dim.Render(l))
 	}
-	return draw.Lay(lines, t.w, min(len(lines), h))
+	return draw.Lay(lines, t.Cursor.Columns.w, min(len(lines), h))
 }
 
 // keptFoot is the line below the rows and what it depends on.
@@ -250,7 +250,8 @@ type keptFoot struct {
 
 // footLine is the line below n rows.
 func (t *Table) footLine(n int) string {
-	now := keptFoot{w: t.w, at: t.at, n: n, marked: len(t.marks.order), blurred: t.blurred, note: t.note}
+	now := keptFoot{w: t.Cursor.Columns.w, at: t.Cursor.at, n: n, marked: len(t.marks.order), blurred: t.Cursor.blurred,
+		note: t.note}
 	was := &t.keep.foot
 	if now.line = was.line; now.line == "" || now != *was {
 		now.line = t.drawFoot(n)
@@ -262,10 +263,10 @@ func (t *Table) footLine(n int) string {
 func (t *Table) drawFoot(n int) string {
 	p := pen{b: t.keep.buf[:0]} // the number that changes with each key is plain: fewer bytes
 	switch {
-	case n > 0 && t.blurred: // it has no cursor to count
+	case n > 0 && t.Cursor.blurred: // it has no cursor to count
 		p.b = append(p.b, format.Plural(n, "row", "rows")...)
 	case n > 0:
-		p.b = format.AppendCount(p.b, t.at+1)
+		p.b = format.AppendCount(p.b, t.Cursor.at+1)
 		p.write(t.th.Dim, " of ")
 		p.b = format.AppendCount(p.b, n)
 	}
@@ -279,10 +280,10 @@ func (t *Table) drawFoot(n int) string {
 	t.keep.buf = p.b
 	line := t.keep.texts.of(p.b)
 	if t.note != "" {
-		line = draw.Spread(t.th.Warn.Render(t.note), line, t.w)
+		line = draw.Spread(t.th.Warn.Render(t.note), line, t.Cursor.Columns.w)
 	}
-	if draw.Width(line) > t.w {
-		line = draw.Lay([]string{line}, t.w, 1)[0]
+	if draw.Width(line) > t.Cursor.Columns.w {
+		line = draw.Lay([]string{line}, t.Cursor.Columns.w, 1)[0]
 	}
 	return line
 }
@@ -696,7 +697,7 @@ func (t *Table) appendNumber(b []byte, s string, c shownColumn) []byte {
 	switch {
 	case len(s) > c.width && draw.Width(s) > c.width:
 		return draw.AppendPadLeft(b, tooWide(s, c.width), c.width)
-	case t.columns[c.index].Align == Decimal:
+	case t.Cursor.Columns.columns[c.index].Align == Decimal:
 		return t.keep.cols[c.index].at.Append(b, s)
 	}
 	return draw.AppendPadLeft(b, s, c.width)

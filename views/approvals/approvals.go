@@ -70,7 +70,7 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 		Columns:  func(int) []widget.Column { return list.ColumnsOf(columns) },
 		Language: language(env.Now), Example: "state:open person:ana write:document.remove",
 		Beside: func(w int) []string {
-			if r, on := s.rows.Find(s.Table.SelectedID()); on {
+			if r, on := s.rows.Find(s.Table.Cursor.SelectedID()); on {
 				return s.lines(r, w, false)
 			}
 			return nil
@@ -109,7 +109,7 @@ func (s *Screen) onLoaded(all []approval.Request, at time.Time, err error) ui.Ac
 	s.At = at
 	s.rows.Set(ordered(all, s.env.Now()))
 	s.Changed()
-	if id := s.Place().ID; first && id != "" && s.Table.Select(id) {
+	if id := s.Place().ID; first && id != "" && s.Table.Cursor.Select(id) {
 		s.show(id)
 	}
 	return s.withdraw(all)

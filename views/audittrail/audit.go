@@ -63,7 +63,7 @@ func New(env *ui.Env, log Log, start string) *Screen {
 		Columns: columns, Language: auditfilter.Table(), Example: "person:ana event:document.* id:7f3a outcome:denied at<2h",
 		Start: start, Records: s.records,
 		Beside: func(w int) []string {
-			if r, on := s.rows.Find(s.Table.SelectedID()); on {
+			if r, on := s.rows.Find(s.Table.Cursor.SelectedID()); on {
 				return s.record(r.Entry, w)
 			}
 			return nil

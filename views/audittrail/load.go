@@ -46,7 +46,7 @@ func (s *Screen) Reload() tea.Cmd {
 // ReadOn implements list.Screen: it reads older records when the cursor comes near
 // the last one.
 func (s *Screen) ReadOn() tea.Cmd {
-	_, to := s.Table.Visible()
+	_, to := s.Table.Cursor.Visible()
 	if s.next == 0 || s.Loads.Busy() || s.More.Busy() || to+pageSize/4 < s.rows.Len() || len(s.rows.All()) >= maxRows {
 		return nil
 	}

@@ -128,7 +128,7 @@ func (s *Customers) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 // OwnKey implements list.Screen.
 func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
-	id := s.Table.SelectedID()
+	id := s.Table.Cursor.SelectedID()
 	switch {
 	case k.List.Open.Match(msg) && id == "":
 		return s.askID(), nil, true

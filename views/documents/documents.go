@@ -283,7 +283,7 @@ func (s *Screen) row(d api.Document) widget.Row {
 }
 
 // selected is a copy of the document under the cursor.
-func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.SelectedID()) }
+func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.Cursor.SelectedID()) }
 
 // HeadLines implements list.Screen: the operation, and warnings about an end state, a
 // write whose outcome is unknown, or an interrupted job.

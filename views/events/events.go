@@ -91,7 +91,7 @@ func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config
 		Columns: s.columns, Language: eventfilter.Table(), Example: "type:operation -status:verified id:7f3a received<2h",
 		Start:   start,
 		Records: s.newestFirst, Beside: func(w int) []string {
-			if it, on := s.rows.Find(s.Table.SelectedID()); on {
+			if it, on := s.rows.Find(s.Table.Cursor.SelectedID()); on {
 				return s.delivered().eventLines(&page{item: it}, w)
 			}
 			return nil
@@ -133,7 +133,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 func (s *Screen) changed() {
 	s.Changed()
 	if n := s.rows.Len(); s.follow && n > 0 {
-		s.Table.Select(s.rows.Shown()[n-1].Key)
+		s.Table.Cursor.Select(s.rows.Shown()[n-1].Key)
 	}
 }
 
@@ -222,7 +222,7 @@ func (s *Screen) Refresh() {
 
 // NextChange implements list.Screen: ages on screen, and the end of the verdict.
 func (s *Screen) NextChange(now time.Time) time.Time {
-	from, to := s.Table.Visible()
+	from, to := s.Table.Cursor.Visible()
 	return ui.Sooner(s.env.VerdictEnds(now),
 		s.rows.Ages(from, to, now, func(it item) time.Time { return it.ReceivedAt }))
 }

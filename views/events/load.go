@@ -135,9 +135,9 @@ func (s *Screen) onArrived(msg arrived) tea.Cmd {
 // the first one; a cursor that leaves the last one no longer follows new events.
 func (s *Screen) ReadOn() tea.Cmd {
 	if n := s.rows.Len(); n > 0 {
-		s.follow = s.follow && s.Table.Cursor() == n-1
+		s.follow = s.follow && s.Table.Cursor.At() == n-1
 	}
-	from, _ := s.Table.Visible()
+	from, _ := s.Table.Cursor.Visible()
 	if s.older == 0 || s.Loads.Busy() || s.More.Busy() || from > pageSize/4 || len(s.rows.All()) >= maxRows {
 		return nil
 	}

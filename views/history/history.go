@@ -177,7 +177,7 @@ func (s *Screen) onLoaded(all []present.Moment, at time.Time, err error) tea.Cmd
 // OwnKey implements list.Screen.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
-	m, on := s.rows.Find(s.Table.SelectedID())
+	m, on := s.rows.Find(s.Table.Cursor.SelectedID())
 	switch {
 	case s.Page != nil:
 		return nil, nil, false
@@ -198,7 +198,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 // Item implements list.Screen: the operation, and the state as the service sent it.
 func (s *Screen) Item() ui.Item {
 	out := ui.Item{ID: s.id, IDWhat: "the operation id"}
-	m, on := s.rows.Find(s.Table.SelectedID())
+	m, on := s.rows.Find(s.Table.Cursor.SelectedID())
 	switch {
 	case on && m.Kind == present.WebhookMoment:
 		out.NoJSON = "A webhook is not a state of the operation; " + s.env.Keys.List.Open.Help().Key + " opens it in Events."
@@ -274,7 +274,7 @@ func (s *Screen) Empty() widget.Notice {
 
 // NextChange implements list.Screen: how long ago each state came.
 func (s *Screen) NextChange(now time.Time) time.Time {
-	from, to := s.Table.Visible()
+	from, to := s.Table.Cursor.Visible()
 	return s.rows.Ages(from, to, now, func(m present.Moment) time.Time { return m.At })
 }
 
@@ -423,7 +423,7 @@ func (s *Screen) show(d *difference) {
 
 // beside draws what changed at the moment under the cursor.
 func (s *Screen) beside(w int) []string {
-	m, on := s.rows.Find(s.Table.SelectedID())
+	m, on := s.rows.Find(s.Table.Cursor.SelectedID())
 	switch {
 	case !on:
 		return nil

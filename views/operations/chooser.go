@@ -75,7 +75,7 @@ func (s columnChoice) width(name string) int {
 	if i < 0 {
 		return 0
 	}
-	return s.Table.Width(i)
+	return s.Table.Cursor.Columns.Width(i)
 }
 
 // choosing takes a key while columns are chosen.
@@ -319,7 +319,7 @@ func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
 		},
 		Take: func(o list.Order) tea.Cmd {
 			s.sort = index.Sort{Field: o.By, Desc: o.Down}
-			s.Table.SetSort(s.columns().sortColumn(), s.sort.Desc)
+			s.Table.Cursor.Columns.SetSort(s.columns().sortColumn(), s.sort.Desc)
 			s.restart = true
 			return s.loader().load("")
 		}})

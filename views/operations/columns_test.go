@@ -235,7 +235,7 @@ func TestRowsArriveMeanwhile(t *testing.T) {
 		t.Errorf("marked is %v, was %v", got, marked)
 	}
 	d.keys("home")
-	d.list.Table.Select(was)
+	d.list.Table.Cursor.Select(was)
 	arrive("dddddddd")
 	if now := under(d); now != was {
 		t.Errorf("the cursor went from %s to %s", was, now)
@@ -301,7 +301,7 @@ func TestNoTwoSignsOfARowAreOne(t *testing.T) {
 // shownNames are the columns that have room.
 func (s *Screen) shownNames() (out []string) {
 	for i, c := range s.rows.columns {
-		if s.Table.Width(i) > 0 {
+		if s.Table.Cursor.Columns.Width(i) > 0 {
 			out = append(out, c.Name)
 		}
 	}

@@ -268,7 +268,7 @@ func (d *listed) keys(names ...string) *listed {
 	return d
 }
 
-func under(d *listed) string { return d.list.Table.SelectedID() }
+func under(d *listed) string { return d.list.Table.Cursor.SelectedID() }
 
 func odd() []api.Operation {
 	var out []api.Operation

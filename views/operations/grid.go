@@ -229,7 +229,7 @@ func (g *grid) lay(t *widget.Table, w, h int, focus bool) {
 		t.SetSource(g)
 		t.SetSize(w, h)
 		t.Measure()
-		if g.at == 0 || g.first >= g.at-1 || t.Width(g.column()) > 0 {
+		if g.at == 0 || g.first >= g.at-1 || t.Cursor.Columns.Width(g.column()) > 0 {
 			return
 		}
 		g.first++
@@ -247,7 +247,7 @@ func (g *grid) whole(t *widget.Table) {
 func (g *grid) hidden(t *widget.Table) int {
 	n := g.first
 	for i := range len(g.currencies) - g.first {
-		if t.Width(fixed+i) == 0 {
+		if t.Cursor.Columns.Width(fixed+i) == 0 {
 			n++
 		}
 	}
@@ -265,7 +265,7 @@ func (g *grid) cell(t *widget.Table) (r gridRow, currency *untrusted.Text) {
 	if g.at > 0 && g.at <= len(g.currencies) {
 		currency = &g.currencies[g.at-1]
 	}
-	return g.rows[max(g.IndexOf(t.SelectedID()), 0)], currency
+	return g.rows[max(g.IndexOf(t.Cursor.SelectedID()), 0)], currency
 }
 
 // terms are the filter of a cell; why says that the language has none for it.
@@ -412,7 +412,7 @@ func (s *Screen) Drawn() ui.Drawn {
 		d.Cursors = append(d.Cursors, h-n+2+s.chooser.at-s.columns().chooserFrom(n))
 	case s.panel.focus:
 		n := s.sums().panelHeight(h)
-		d.Cursors = append(d.Cursors, h-n+s.sums().panelHead(n)+s.panel.table.CursorLine())
+		d.Cursors = append(d.Cursors, h-n+s.sums().panelHead(n)+s.panel.table.Cursor.CursorLine())
 	}
 	return d
 }
@@ -497,7 +497,7 @@ func (s heading) filterLines(text string, w int) []string {
 
 // noteLine is the note by which the filter finds the row under the cursor, else how many notes it finds rows by.
 func (s heading) noteLine() string {
-	r, _ := s.rows.record(s.Table.SelectedID())
+	r, _ := s.rows.record(s.Table.Cursor.SelectedID())
 	if n, ok := note.Of(r.Op, s.noted); ok {
 		return present.NoteFound(s.env.Present(), n)
 	}
@@ -547,8 +547,8 @@ func (s heading) summary() string {
 // for, in full or not at all.
 func (s heading) tooWide(w int) string {
 	var full, names []string
-	r, _ := s.Table.Selected()
-	for _, i := range s.Table.TooWide() {
+	r, _ := s.Table.Cursor.Selected()
+	for _, i := range s.Table.Cursor.TooWide() {
 		full = append(full, s.rows.columns[i].Name+" "+r.Cells[i])
 		names = append(names, s.rows.columns[i].Name)
 	}

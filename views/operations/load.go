@@ -118,7 +118,7 @@ func (s loader) judge() tea.Cmd {
 func (s loader) onCount(n int, version int64) tea.Cmd {
 	if version != s.fresh.Version {
 		s.whole = true
-		return s.load(s.Table.SelectedID())
+		return s.load(s.Table.Cursor.SelectedID())
 	}
 	s.rows.total = max(n, s.rows.base+len(s.rows.recs))
 	s.Changed()
@@ -178,7 +178,7 @@ func (s loader) onWindow(w window, err error) tea.Cmd {
 	}
 	if s.listed != s.loaded {
 		s.listed = s.loaded
-		s.Table.Other()
+		s.Table.Cursor.Other()
 	}
 	if s.restart {
 		s.restart = false
@@ -189,7 +189,7 @@ func (s loader) onWindow(w window, err error) tea.Cmd {
 	switch {
 	case s.stale:
 		s.stale = false
-		next = s.load(s.Table.SelectedID())
+		next = s.load(s.Table.Cursor.SelectedID())
 	case err == nil && !w.counted:
 		next = s.count()
 	}
@@ -204,7 +204,7 @@ func (s loader) onWindow(w window, err error) tea.Cmd {
 
 // ReadOn implements list.Screen: it reads on when the cursor comes near the edge of what is held.
 func (s *Screen) ReadOn() tea.Cmd {
-	from, to := s.Table.Visible()
+	from, to := s.Table.Cursor.Visible()
 	r := s.rows
 	end := r.base + len(r.recs)
 	near := readAhead / 3
@@ -315,9 +315,9 @@ func (s loader) ask(needed func(context.Context) bool) tea.Cmd {
 			case s.Failed(err):
 				return ui.Notify{Level: ui.Error, Text: s.Err.Public}, nil
 			case ans.Asked != "":
-				return ui.Notify{Level: ui.Info, Text: ans.Summary()}, s.load(s.Table.SelectedID())
+				return ui.Notify{Level: ui.Info, Text: ans.Summary()}, s.load(s.Table.Cursor.SelectedID())
 			}
-			return nil, s.load(s.Table.SelectedID())
+			return nil, s.load(s.Table.Cursor.SelectedID())
 		}
 	})
 }

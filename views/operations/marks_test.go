@@ -79,7 +79,7 @@ func TestAReloadDoesNotOvertakeASort(t *testing.T) {
 	d := open(t, &fake{n: 300})
 	d.keys("end")
 	_, sorted := d.list.saves().useView(View{Sort: "-updated"})
-	again := d.list.loader().load(d.list.Table.SelectedID())
+	again := d.list.loader().load(d.list.Table.Cursor.SelectedID())
 	d.Send(sorted(), again())
 	d.Has("by updated ▼", "1 of 300")
 	if strings.Contains(d.View(), "is gone") {
@@ -145,7 +145,7 @@ func TestNewRowsAtTheTopAreSeen(t *testing.T) {
 	was := under(d)
 	f.ops = append(odd()[5:7:7], f.ops...)
 	d.Send(news)
-	from, _ := d.list.Table.Visible()
+	from, _ := d.list.Table.Cursor.Visible()
 	if under(d) != was || from != 0 {
 		t.Errorf("the cursor is on %s, was on %s; the window begins at %d", under(d), was, from)
 	}

@@ -202,7 +202,7 @@ func (s loader) reloadOnce() tea.Cmd {
 		s.stale = true
 		return nil
 	}
-	return s.load(s.Table.SelectedID())
+	return s.load(s.Table.Cursor.SelectedID())
 }
 
 // Reload implements list.Screen.
@@ -218,7 +218,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 		s.restart = true
 		load = s.loader().load("")
 	default:
-		load = s.loader().load(s.Table.SelectedID())
+		load = s.loader().load(s.Table.Cursor.SelectedID())
 	}
 	if live {
 		return load
@@ -228,7 +228,7 @@ func (s *Screen) Filtered(live bool) tea.Cmd {
 
 // Item implements list.Screen: the marked ids, else the id under the cursor, with the JSON.
 func (s *Screen) Item() ui.Item {
-	id := s.Table.SelectedID()
+	id := s.Table.Cursor.SelectedID()
 	if id == "" || s.chooser != nil {
 		return ui.Item{}
 	}
@@ -275,7 +275,7 @@ func (s *Screen) beside(preview func(api.Operation, int) []string) func(int) []s
 		return nil
 	}
 	return func(w int) []string {
-		if rec, ok := s.rows.record(s.Table.SelectedID()); ok {
+		if rec, ok := s.rows.record(s.Table.Cursor.SelectedID()); ok {
 			return preview(rec.Op, w)
 		}
 		return []string{s.env.Theme.Dim.Render("This row is being read from the index …")}
@@ -331,7 +331,7 @@ func (s *Screen) Commands() []ui.Command {
 
 // Subject implements ui.SubjectOf.
 func (s *Screen) Subject(kind string) string {
-	id := s.Table.SelectedID()
+	id := s.Table.Cursor.SelectedID()
 	if kind == ui.KindOperation || kind == ui.KindDocuments {
 		return id
 	}
@@ -388,7 +388,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.rows.total) +
 			" rows are too many to mark. e exports them all."}, nil, true
 	}
-	if id := s.Table.SelectedID(); id != "" {
+	if id := s.Table.Cursor.SelectedID(); id != "" {
 		return s.itemKey(msg, id)
 	}
 	return nil, nil, false
@@ -611,7 +611,7 @@ func (s jobs) onWork(msg workMsg) (ui.Action, tea.Cmd) {
 		s.Doing = ""
 	}
 	if msg.end.reload {
-		return msg.end.notice, s.loader().load(s.Table.SelectedID())
+		return msg.end.notice, s.loader().load(s.Table.Cursor.SelectedID())
 	}
 	return msg.end.notice, nil
 }

@@ -85,7 +85,7 @@ func (s totalsPanel) nextPanel() tea.Cmd {
 
 func (s totalsPanel) closePanel() {
 	s.panel = panel{}
-	s.Table.Blur(false)
+	s.Table.Cursor.Blur(false)
 	s.totals.Stop()
 }
 
@@ -180,13 +180,13 @@ func (s totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, 
 // focusPanel gives the cursor to the totals, or back to the list.
 func (s totalsPanel) focusPanel(on bool) {
 	s.panel.focus = on
-	s.Table.Blur(on)
+	s.Table.Cursor.Blur(on)
 }
 
 // Select implements ui.Selecter: in the table that has the cursor.
 func (s *Screen) Select(id string) bool {
 	if s.panel.focus && s.panel.grid != nil {
-		return s.panel.table.Select(id)
+		return s.panel.table.Cursor.Select(id)
 	}
 	return s.List.Select(id)
 }
@@ -337,7 +337,7 @@ func (s totalsPanel) panelLines(w, h int) []string {
 	if said {
 		room--
 	}
-	p.table.Blur(!p.focus)
+	p.table.Cursor.Blur(!p.focus)
 	p.grid.lay(p.table, w, room, p.focus)
 	if out[len(out)-1] = s.tabLine(w, h); h >= smallPanel { // it says how many currencies have no room
 		out = append(out, s.summedLine(w), chart(th, p.line, w))
@@ -470,7 +470,7 @@ func (s columnChoice) show(choices []field.Choice) {
 	s.rows.columns = build(choices)
 	clear(s.rows.drawn)
 	s.Table.SetColumns(list.ColumnsOf(s.rows.columns)...)
-	s.Table.SetSort(s.sortColumn(), s.sort.Desc)
+	s.Table.Cursor.Columns.SetSort(s.sortColumn(), s.sort.Desc)
 }
 
 // sortColumn is the column that rows are sorted by, -1 when it is not shown.

@@ -11,12 +11,12 @@ import (
 func TestADroppedFilterBringsNothingNew(t *testing.T) {
 	d := open(t, &fake{n: 300}).typed("status:PENDING")
 	d.keys("enter", "down", "down", "down", "down", "down")
-	under := d.list.Table.SelectedID()
+	under := d.list.Table.Cursor.SelectedID()
 	d.keys("esc")
-	if d.list.Table.SelectedID() != under || d.list.Table.Cursor() != 10 {
-		t.Fatalf("the cursor is on row %d, %s", d.list.Table.Cursor(), d.list.Table.SelectedID())
+	if d.list.Table.Cursor.SelectedID() != under || d.list.Table.Cursor.At() != 10 {
+		t.Fatalf("the cursor is on row %d, %s", d.list.Table.Cursor.At(), d.list.Table.Cursor.SelectedID())
 	}
-	if n := d.list.Table.ArrivedAbove(); n != 0 || strings.Contains(strings.ReplaceAll(d.View(), "newest", ""), " new") {
+	if n := d.list.Table.Cursor.ArrivedAbove(); n != 0 || strings.Contains(strings.ReplaceAll(d.View(), "newest", ""), " new") {
 		t.Errorf("%d rows are said to be new\n%s", n, d.View())
 	}
 }

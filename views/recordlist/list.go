@@ -144,7 +144,7 @@ func (s *List[T]) beside(w int) []string {
 	if facts == nil {
 		facts = s.spec.Card
 	}
-	r, on := s.rows.Find(s.Table.SelectedID())
+	r, on := s.rows.Find(s.Table.Cursor.SelectedID())
 	if !on {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (s *List[T]) Filtered(live bool) tea.Cmd {
 // ReadOn implements list.Screen: it reads the next page when the cursor is on
 // the last row.
 func (s *List[T]) ReadOn() tea.Cmd {
-	if s.ended() || s.Loads.Busy() || s.Table.Cursor() < s.rows.Len()-1 {
+	if s.ended() || s.Loads.Busy() || s.Table.Cursor.At() < s.rows.Len()-1 {
 		return nil
 	}
 	return s.readPage(s.read.Next())
@@ -257,7 +257,7 @@ func (s *List[T]) All() []T { return slices.Clone(s.rows.All()) }
 // OwnKey implements list.Screen.
 func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
-	id := s.Table.SelectedID()
+	id := s.Table.Cursor.SelectedID()
 	if r, ok := s.rows.Find(id); ok && s.spec.Own != nil {
 		if action, cmd, own := s.spec.Own(msg, r); own {
 			return action, cmd, true
@@ -284,7 +284,7 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 
 // Item implements list.Screen.
 func (s *List[T]) Item() ui.Item {
-	r, ok := s.rows.Find(s.Table.SelectedID())
+	r, ok := s.rows.Find(s.Table.Cursor.SelectedID())
 	if !ok {
 		return ui.Item{}
 	}
@@ -380,7 +380,7 @@ func (s *List[T]) HelpKeys() []keymap.Key {
 		return append(append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev), keymap.Join(k.Item, k.Nav)...)
 	}
 	customer := k.Related.Customer
-	if s.Table.SelectedID() != "" && s.Subject(ui.KindCompliance) == "" {
+	if s.Table.Cursor.SelectedID() != "" && s.Subject(ui.KindCompliance) == "" {
 		customer.Set(noCustomer)
 	}
 	return append(append(own, k.List.Filter, k.List.Sort, customer, k.Item.CopyID, k.Global.Reload,
@@ -394,7 +394,7 @@ func (s *List[T]) Place() ui.Place {
 
 // Subject implements ui.SubjectOf.
 func (s *List[T]) Subject(kind string) string {
-	if r, ok := s.rows.Find(s.Table.SelectedID()); ok && kind == ui.KindCompliance {
+	if r, ok := s.rows.Find(s.Table.Cursor.SelectedID()); ok && kind == ui.KindCompliance {
 		return s.spec.CUID(r)
 	}
 	return ""

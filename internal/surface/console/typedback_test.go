@@ -107,7 +107,7 @@ func (d *typedBack) drawn(columns []string) (rows []map[string]string) {
 	for at := 0; at < typedRows; at++ {
 		row, from := map[string]string{}, gutter
 		for i, name := range columns {
-			w := d.screen.Table.Width(i)
+			w := d.screen.Table.Cursor.Columns.Width(i)
 			if w == 0 {
 				continue
 			}
@@ -138,8 +138,8 @@ func (d *typedBack) types(t *testing.T, text string) []string {
 	t.Helper()
 	d.Send(uitest.Key("esc"), uitest.Key("/"), uitest.Paste(text), uitest.Key("enter"))
 	ids := d.first(t, 3)
-	if len(ids) > 0 && d.screen.Table.SelectedID() != ids[0] {
-		t.Fatalf("%q: the list shows %q, want %q\n%.400s", text, d.screen.Table.SelectedID(), ids, d.View())
+	if len(ids) > 0 && d.screen.Table.Cursor.SelectedID() != ids[0] {
+		t.Fatalf("%q: the list shows %q, want %q\n%.400s", text, d.screen.Table.Cursor.SelectedID(), ids, d.View())
 	}
 	return ids
 }
