@@ -178,16 +178,9 @@ var (
 	ApprovalShow = declare(&reads, Act{Name: "approval.show", Need: api.MayRead, Args: args("ID"),
 		Short: "One request for approval: what it sends, who asked, until when", Place: "approvals",
 		Key: Key{Press: ".", Hint: "details", Help: "the whole request: what is sent, who asks, the digests"}})
-	NotifyList = declare(&reads, Act{Name: "notify.list", Need: api.MayRead, Roles: keepers,
-		Short:   "Who gets which notices, and whether they were delivered",
-		Without: map[Surface]string{Screen: "notices reach people elsewhere; use the command"}})
 	NotifyTest = declare(&reads, Act{Name: "notify.test", Least: AConfig, Effect: Local, Need: api.MaySession,
-		Roles: keepers,
-		Event: "notify.tested", Args: args("NAME"), Short: "Send a test notice now",
+		Roles: keepers, Event: "notify.tested", Short: "Send a test notice now",
 		Without: map[Surface]string{Screen: "tries the config of a host; use the command"}})
-	NotifySilence = declare(&reads, Act{Name: "notify.silence", Effect: Local, Need: api.MaySession, Roles: keepers,
-		Event: "notify.silenced", Args: args("NAME"), Short: "Send no notices until a time; they are counted",
-		Without: map[Surface]string{Screen: "notices reach people elsewhere; use the command"}})
 	Reveal = declare(&reads, Act{Name: "reveal", Effect: TakeOut, Need: api.MayReveal, Event: "reveal",
 		Place: "everywhere", Key: Key{Press: "M", Hint: "reveal", Help: "reveal masked values for 30 s", Extra: true},
 		Without: map[Surface]string{Command: "the commands that print records have --reveal",

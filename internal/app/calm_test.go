@@ -35,6 +35,7 @@ type calmService struct {
 	calls    int
 	late     int // answers after more than five seconds
 	refused  int
+	down     bool // it answers 503
 }
 
 func newCalmService(seed uint64) *calmService {
@@ -85,6 +86,9 @@ func (s *calmService) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *calmService) answer(req *http.Request, auth bool) (status int, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.down {
+		return http.StatusServiceUnavailable, `{"error":"maintenance of 4111 1111 1111 1111"}`
+	}
 	now := time.Now()
 	switch token, isRefresh := strings.CutPrefix(req.URL.Path, session.RefreshPath); {
 	case auth && !isRefresh:

@@ -235,8 +235,8 @@ func quietHours(t *testing.T, length time.Duration) {
 	time.Sleep(2 * time.Minute) // the first login, and the first pass of the sync
 	var v verdict.Verdict
 	alarms, sent := 0, new(counted)
-	watch := notify.New(notify.Options{Store: notifytest.NewMemory(nil), Scope: "scope", Owner: "one",
-		Rules: []notify.Rule{{Name: "all", On: []notify.Kind{notify.Cause}}}, Senders: map[string]notify.Sender{"all": sent},
+	watch := notify.New(notify.Options{Store: &notifytest.Memory{Now: time.Now}, Scope: "scope", Owner: "one",
+		Min: verdict.Warning, Sender: sent,
 		Observe: func(context.Context) notify.Observation { return notify.Observation{Verdict: v} }})
 	restarts, samples := 0, int(length/every)
 	for n := range samples {
@@ -246,8 +246,7 @@ func quietHours(t *testing.T, length time.Duration) {
 			t.Errorf("sample %d at %s: %s, %s %+v", n, time.Now().Format(time.DateTime), v.State(), v.Headline(), v.Findings)
 		}
 		watch.Watch(t.Context())
-		for watch.Deliver(t.Context(), "all") {
-		}
+		watch.Deliver(t.Context())
 		if w.rnd.IntN(15) == 0 {
 			restarts += w.restart()
 		}

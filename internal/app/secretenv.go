@@ -3,10 +3,8 @@ package app
 // SecretEnv is an environment that takes this context's configured secret variables from getenv and all others from
 // rest; a nil function has none.
 func (a *App) SecretEnv(getenv, rest func(string) string) func(string) string {
-	named := map[string]bool{a.Context.PasswordEnv: true, a.Config.Webhooks.SecretEnv: true}
-	for _, n := range a.Config.Notify {
-		named[n.SecretEnv] = true
-	}
+	named := map[string]bool{a.Context.PasswordEnv: true, a.Config.Webhooks.SecretEnv: true,
+		a.Config.Notify.SecretEnv: true}
 	delete(named, "")
 	return func(name string) string {
 		switch {

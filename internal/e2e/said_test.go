@@ -73,7 +73,7 @@ func TestNobodyReadsWhatTheServiceSays(t *testing.T) {
 	s.context = "role = \"viewer\"\n"
 	s.lends()
 	notices := s.file("notices")
-	s.rest += fmt.Sprintf("[notify.page]\ncommand = [\"/bin/sh\", \"-c\", \"cat >> %s\"]\n", notices)
+	s.rest += fmt.Sprintf("[notify]\ncommand = [\"/bin/sh\", \"-c\", \"cat >> %s\"]\n", notices)
 	s.up.answers(func(w http.ResponseWriter, r *http.Request) {
 		code := int(answer.Load())
 		if code == 200 || isLogin(r) && code < 1000 {

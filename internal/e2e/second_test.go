@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"opdeck/internal/store/storetest"
 )
@@ -49,7 +50,9 @@ per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, bi
 listen = "127.0.0.1:0"
 host_key = %q
 authorized_keys = %q
-`, s.file("host"), s.file("keys")))
+[notify]
+command = ["/bin/sh", "-c", 'cat >> "%s"']
+`, s.file("host"), s.file("keys"), s.file("notices")))
 	cmd := exec.Command(binary, "serve", "--still", "--config", s.file("config.toml"), "--state", s.file("state"))
 	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
 	cmd.Stderr = os.Stderr
@@ -162,10 +165,19 @@ func TestSecondPerson(t *testing.T) {
 	}
 	ask()
 	bo.shows("ana asks for approval: Remove document", op.Opid[:6], "1 to approve") // wherever bo is
+	told := func() int {
+		b, _ := os.ReadFile(s.file("notices"))
+		return strings.Count(string(b), `"kind":"approval"`)
+	}
+	for end := time.Now().Add(patience); told() == 0 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	}
 	bo.press("8").press("Q").shows("1 approval waits", "remove invoice.pdf", "ana")
 	bo.press(".").shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid,
 		"Removes the link only", "wrong file")
 	bo.press(enter).shows("Operation " + op.Opid[:6]).press(esc).shows("Exactly what is sent") // and back
+	if n := told(); n != 1 {
+		t.Errorf("%d notices of the request", n)
+	}
 
 	ana.press("8").press("Q").shows("1 approval waits").press("+").shows("own request") // nobody lets their own pass
 	ana.closes("Approvals").press(esc).gone("› Audit").matches(`1 of \d+`)

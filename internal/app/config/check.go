@@ -162,7 +162,7 @@ func (c *Config) checkGeneral(k *checker) {
 	c.checkLend(k)
 	c.checkAudit(k)
 	c.checkRetention(k)
-	c.checkNotify(k)
+	c.Notify.check(k)
 }
 
 // checkRetention checks the ages: less than a day is too short to settle everything.

@@ -31,7 +31,7 @@ type Config struct {
 	UI             UI                 `toml:"ui"`
 	Views          map[string]View    `toml:"views"`
 	Keys           map[string]any     `toml:"keys"` // by the names of docs/keys.md; see Presses
-	Notify         map[string]Notify  `toml:"notify"`
+	Notify         Notify             `toml:"notify"`
 
 	// Path is the file that was read, "" for none.
 	Path string `toml:"-"`
@@ -341,7 +341,7 @@ func Default() Config {
 		Lend:  Lend{Borrowers: map[string]Borrower{}},
 		Audit: Audit{Keys: []string{}},
 		UI:    UI{Theme: "auto", TimeZone: "local", Mask: true, IdleVeil: Duration(15 * time.Minute), Columns: []string{}},
-		Views: map[string]View{}, Notify: map[string]Notify{},
+		Views: map[string]View{}, Notify: Notify{Command: []string{}, Min: "warning"},
 	}
 }
 

@@ -104,25 +104,14 @@ func TestMistakesNameLineAndKey(t *testing.T) {
 		{"[retention]\ninbox = \"-3d\"\n", `f:2: retention.inbox: days like "90d"`},
 		{"[retention]\naudit = \"1h\"\n", `f:2: retention.audit: must be from "1d"`},
 		{"[retention]\nold = \"1d\"\n", `f:2: retention.old: unknown key`},
-		{"[notify.a]\ncomand = [\"x\"]\n", `f:2: notify.a.comand: unknown key; did you mean command?`},
-		{"[notify.a]\ncommand = \"x\"\n", `f:2: notify.a.command: `},
-		{"[notify.a]\nmin = \"warning\"\n", `f:1: notify.a: exactly one of command and url`},
-		{"[notify.a]\ncommand = [\"x\"]\nurl = \"https://h/p\"\n", `f:1: notify.a: exactly one of command and url`},
-		{"[notify.a]\ncommand = [\"bin/x\"]\n", `f:2: notify.a.command: the program must be an absolute path`},
-		{"[notify.a]\nurl = \"http://h.example/p\"\nsecret_env = \"S\"\n", `f:2: notify.a.url: plain http`},
-		{"[notify.a]\nurl = \"https://h.example/p\"\n", `f:1: notify.a: exactly one of secret_env`},
-		{"[notify.a]\ncommand = [\"x\"]\non = [\"couse\"]\n", `f:3: notify.a.on: "couse" must be one of cause`},
-		{"[notify.a]\ncommand = [\"x\"]\non = [\"couse\"]\n", `did you mean cause?`},
-		{"[notify.a]\ncommand = [\"x\"]\nmin = \"bad\"\n", `f:3: notify.a.min: must be one of warning, critical`},
-		{"[notify.a]\ncommand = [\"x\"]\non = [\"view\"]\n", `f:3: notify.a.on: on = ["view"] and view`},
-		{"[notify.a]\ncommand = [\"x\"]\non = [\"view\"]\nview = \"pendin\"\n[views.pending]\nfilter = \"a\"\n",
-			`f:4: notify.a.view: there is no [views.pendin]; did you mean pending?`},
-		{"[views.v]\nfilter = \"a\"\n[notify.a]\ncommand = [\"x\"]\non = [\"view\"]\nview = \"v\"\nwhen = \"stays\"\n",
-			`f:7: notify.a.when: needs for`},
-		{"[views.v]\nfilter = \"a\"\n[notify.a]\ncommand = [\"x\"]\non = [\"view\"]\nview = \"v\"\nwhen = \"missing\"\n",
-			`f:7: notify.a.when: needs by`},
-		{"[notify.a]\ncommand = [\"x\"]\nzone = \"Berlin\"\n", `f:3: notify.a.zone: must be "UTC"`},
-		{"[notify.a]\ncommand = [\"x\"]\nafter = \"1s\"\n", `f:3: notify.a.after: must be from 1m`},
+		{"[notify]\ncomand = [\"x\"]\n", `f:2: notify.comand: unknown key; did you mean command?`},
+		{"[notify]\ncommand = \"x\"\n", `f:2: notify.command: `},
+		{"[notify]\ncommand = [\"x\"]\nurl = \"https://h/p\"\n", `f:3: notify.url: command and url exclude each other`},
+		{"[notify]\ncommand = [\"bin/x\"]\n", `f:2: notify.command: the program must be an absolute path`},
+		{"[notify]\ncommand = [\"x\"]\nsecret_env = \"S\"\n", `f:1: notify: a secret belongs to url`},
+		{"[notify]\nurl = \"http://h.example/p\"\nsecret_env = \"S\"\n", `f:2: notify.url: plain http`},
+		{"[notify]\nurl = \"https://h.example/p\"\n", `f:2: notify.url: exactly one of secret_env`},
+		{"[notify]\nmin = \"bad\"\n", `f:2: notify.min: must be one of warning, critical`},
 		{"[serve]\nlog_format = \"text\"\n", `f:2: serve.log_format: must be one of logfmt, json`},
 		{"[serve]\nlog_level = \"trace\"\n", `f:2: serve.log_level: must be one of debug`},
 		{"[audit]\narchive = \"here\"\n", `f:2: audit.archive: must be an absolute path`},
@@ -296,13 +285,22 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestRetiredKeys: a key that left is a mistake with its line and its substitute.
+// TestRetiredKeys: a key or section that left is one mistake with its line and its substitute.
 func TestRetiredKeys(t *testing.T) {
 	for name, instead := range retired {
 		section, key, _ := strings.Cut(name, ".")
-		_, err := Parse("f", []byte("["+section+"]\n"+key+" = \"x\"\n"))
-		if want := "f:2: " + name + ": retired; instead, " + instead; err == nil || err.Error() != want {
+		file := "[" + section + "]\n" + key + " = \"x\"\n"
+		at := "f:2: " + name
+		if key == "NAME" {
+			at, file = "f:2: "+section+".page", "\n["+section+".page]\ncommand = [\"x\"]\non = [\"view\"]\n"
+		}
+		_, err := Parse("f", []byte(file))
+		if want := at + ": retired: " + instead; err == nil || err.Error() != want {
 			t.Errorf("%v; want %s", err, want)
 		}
+	}
+	_, err := Parse("f", []byte("[notify]\npage.command = [\"x\"]\n"))
+	if err == nil || !strings.Contains(err.Error(), retired["notify.NAME"]) {
+		t.Errorf("with dots: %v", err)
 	}
 }

@@ -159,7 +159,7 @@ func Parse(path string, b []byte) (Config, error) {
 	if md, err := decodeContexts(b, &c); err != nil {
 		return Config{}, Mistakes{syntax(path, err)}
 	} else if extra := slices.DeleteFunc(md.Undecoded(), ofKeys); len(extra) > 0 {
-		return Config{}, unknownKeys(path, b, extra)
+		return Config{}, unknownKeys(path, b, md, extra)
 	}
 	c.Path = path
 	if bad := c.check(path, b); len(bad) > 0 {
@@ -194,9 +194,6 @@ func decodeContexts(src []byte, c *Config) (toml.MetaData, error) {
 	for name, b := range c.Lend.Borrowers {
 		c.Lend.Borrowers[name] = b.read(src, name)
 	}
-	for name, n := range c.Notify {
-		c.Notify[name] = n.filled()
-	}
 	for name, prim := range names.Contexts {
 		x := defaultContext(name)
 		if err := nameMeta.PrimitiveDecode(prim, &x); err != nil {
@@ -229,12 +226,12 @@ func syntax(path string, err error) Mistake {
 	return m
 }
 
-func unknownKeys(path string, b []byte, extra []toml.Key) Mistakes {
+func unknownKeys(path string, b []byte, md toml.MetaData, extra []toml.Key) Mistakes {
 	var out Mistakes
 	for _, k := range extra {
 		covered := slices.ContainsFunc(out, func(m Mistake) bool { return strings.HasPrefix(k.String(), m.Key+".") })
 		if !covered {
-			out = append(out, Mistake{File: path, Line: lineOf(b, k), Key: k.String(), What: unknown(k)})
+			out = append(out, Mistake{File: path, Line: lineOf(b, k), Key: k.String(), What: unknown(md, k)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Mistake) int { return a.Line - b.Line })

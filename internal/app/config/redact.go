@@ -28,17 +28,10 @@ func WithoutSecrets(c Config) Config {
 		}
 		c.Contexts[name] = x
 	}
-	c.Notify = maps.Clone(c.Notify)
-	for name, n := range c.Notify { // an argument or a path can be a key
-		if len(n.Command) > 1 {
-			n.Command = []string{n.Command[0], dots}
-		}
-		if u, err := url.Parse(n.URL); err != nil {
-			n.URL = dots
-		} else if n.URL != "" {
-			n.URL = u.Scheme + "://" + u.Host + "/" + dots
-		}
-		c.Notify[name] = n
+	if n := &c.Notify; len(n.Command) > 1 { // an argument or a path can be a key
+		n.Command = []string{n.Command[0], dots}
+	} else if n.URL != "" {
+		n.URL = n.To() + "/" + dots
 	}
 	return c
 }

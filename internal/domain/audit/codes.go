@@ -37,8 +37,7 @@ const (
 	EventLent         = "lend.calls"        // its calls since the last such record
 	EventLendDenied   = "lend.denied"       // a request without permission
 
-	EventNotifyTested   = "notify.tested"   // a person sent a test notice
-	EventNotifySilenced = "notify.silenced" // a person silenced notices, or ended that
+	EventNotifyTested = "notify.tested" // a person sent a test notice
 )
 
 // numbers are the stable numbers of events that are not acts. A number is never reused.
@@ -49,9 +48,9 @@ var numbers = map[string]string{
 	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810", EventBackup: "811",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
-	EventNotifyTested: "621", EventNotifySilenced: "622", string(api.ActAddNote): "631",
+	EventNotifyTested: "621", string(api.ActAddNote): "631",
 	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
-	"audit.extract": "805", "capsule": "706", // retired; older trails have them
+	"audit.extract": "805", "capsule": "706", "notify.silenced": "622", // retired; older trails have them
 }
 
 // Code is the stable number of an event; "" for none.

@@ -1,10 +1,9 @@
-// Package notify sends notices about what is wrong, what waits and what saved views show: each once over all
-// instances of opdeck serve and all restarts.
+// Package notify tells one receiver when the first cause of the verdict begins and ends and when a write waits for
+// approval: each once over all instances of opdeck serve and all restarts.
 //
-// A Rule decides in Step, which is pure, from its stored State and an Observation. The Store runs Step in a
-// transaction and keeps the notices that it returns. A Notifier claims one at a time, sends it and records the
-// outcome. A process that ends between sending and recording leaves a claim that lapses; then the notice is sent
-// again with the same ID, by which a receiver drops the second one.
+// Step decides, purely, from the State that all instances share and an Observation, and queues the notices in it. A
+// Notifier claims the oldest one, sends it and removes it. A process that ends between sending and removing leaves a
+// claim that lapses; then the notice is sent again with the same ID, by which a receiver drops the second one.
 package notify
 
 import (
@@ -21,24 +20,17 @@ import (
 // Kind is what a notice is about.
 type Kind string
 
-// The kinds. On of a Rule has all but Test.
+// The kinds.
 const (
 	Cause    Kind = "cause"    // a new first cause
 	End      Kind = "end"      // the end of a cause
 	Approval Kind = "approval" // a request that waits for a second person
-	Decision Kind = "decision" // what became of a request, for its requester
-	Doubt    Kind = "doubt"    // a write in doubt
-	View     Kind = "view"     // a saved view
 	Test     Kind = "test"     // opdeck notify test
 )
 
-// Kinds returns those that a rule can name.
-func Kinds() []Kind { return []Kind{Cause, End, Approval, Decision, Doubt, View} }
-
 // Notice is what is sent. Its texts are safe to draw, masked as for the lowest role, and on one line.
 type Notice struct {
-	ID       string        `json:"id"` // the same in every attempt
-	Name     string        `json:"notify"`
+	ID       string        `json:"id"` // the same in every attempt and from every instance
 	Kind     Kind          `json:"kind"`
 	Test     bool          `json:"test"`
 	Context  string        `json:"context"`
@@ -54,17 +46,12 @@ type Notice struct {
 	Object   string        `json:"object,omitempty"`  // "operation"
 	ObjectID string        `json:"object_id,omitempty"`
 	Request  string        `json:"request,omitempty"` // for approval
-	For      string        `json:"for,omitempty"`     // the person whom a decision concerns
-	View     string        `json:"view,omitempty"`
-	Count    int64         `json:"count,omitempty"` // rows of the view
-	Ends     string        `json:"ends,omitempty"`  // the ID of the notice whose cause ended
-
-	Silenced bool `json:"-"` // it is counted and not sent
+	Ends     string        `json:"ends,omitempty"`    // the ID of the notice whose cause ended
 }
 
 // idOf is the ID of a notice: the same on every host.
-func idOf(scope, rule, key string) string {
-	sum := sha256.Sum256([]byte(scope + "\n" + rule + "\n" + key))
+func idOf(scope, key string) string {
+	sum := sha256.Sum256([]byte(scope + "\n" + key))
 	return "ntc_" + hex.EncodeToString(sum[:12])
 }
 
@@ -72,3 +59,9 @@ func idOf(scope, rule, key string) string {
 func clean(s string) string { return untrusted.Text(redact.Scrub(mask.Value(s))).Line(maxText) }
 
 const maxText = 500 // characters of one text
+
+// Example is a test notice.
+func Example(context string, now time.Time) Notice {
+	return Notice{ID: idOf("test", now.Format(time.RFC3339Nano)), Kind: Test, Test: true, Context: clean(context), At: now,
+		Severity: verdict.Info.String(), Sentence: "This is a test of [notify]. Nothing is wrong.", Next: "Nothing."}
+}

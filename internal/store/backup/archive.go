@@ -326,7 +326,6 @@ func DropTokens(ctx context.Context, s *store.Store) error {
 				phase = 'free', has_lock = 0, lease_boot = '', lease_for_ns = 0, lease_until_ns = 0, routes = '[]'`,
 			`DELETE FROM session_instance`, `DELETE FROM presence`,
 			`DELETE FROM observation WHERE scope <> '' AND part <> 'lock'`,
-			`UPDATE notice SET owner = '', until_us = 0 WHERE ended_us = 0`,
 			`UPDATE turn SET owner = '', until_us = 0`)
 	})
 	if err != nil {

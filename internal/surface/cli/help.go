@@ -123,8 +123,6 @@ var examples = map[string]string{
 	"event tail":               "opdeck event tail",
 	"event listen":             "opdeck event listen --addr 127.0.0.1:8788",
 	"event send":               "opdeck event send body.json",
-	"notify list":              "opdeck notify list",
-	"notify silence":           "opdeck notify silence page --until 2h",
 	"doctor":                   "opdeck doctor",
 	"check":                    "opdeck check -c stage",
 	"backup":                   "opdeck backup /backups/opdeck-2026-01-31.opdeck",

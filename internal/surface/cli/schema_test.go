@@ -71,7 +71,6 @@ var tried = []roletest.Row{
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},
 	{Name: "audit.unsettled", Command: "audit unsettled"},
 	{Name: "approval.list", Command: "approval list"},
-	{Name: "notify.list", Command: "notify list"},
 	{Name: "note.list", Command: "note list"},
 	{Name: "approval.show", Need: api.MayApprove, Command: "approval show {request}"},
 	{Name: "doctor", Command: "doctor"},

@@ -29,7 +29,7 @@ func serveCommand(r *root) *cobra.Command {
 		"  [webhooks] listen  the receiver, which keeps the index fresh\n" +
 		"  [lend]             the session for scripts\n" +
 		"  [serve] metrics    Prometheus\n" +
-		"  [notify.NAME]      notices\n\n" +
+		"  [notify]           notices\n\n" +
 		"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once).\n" +
 		"The log goes to standard error ([serve] log_format, log_level).",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -45,7 +45,6 @@ var listings = []struct {
 	{name: "audit.list", command: "audit list", whole: "seq"},
 	{name: "audit.unsettled", command: "audit unsettled", none: true},
 	{name: "approval.list", command: "approval list", whole: "id"},
-	{name: "notify.list", command: "notify list", whole: "name"},
 	{name: "note.list", command: "note list", whole: "at"},
 }
 
@@ -62,8 +61,6 @@ policy = "warn"
 per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }
 [ui]
 time_zone = "UTC"
-[notify.the-people-who-are-on-call]
-command = ["true"]
 `
 
 // box is the program with its state.

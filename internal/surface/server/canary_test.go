@@ -69,7 +69,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 	}
 	refuses := httptest.NewServer(http.NotFoundHandler())
 	defer refuses.Close()
-	conf = append(conf, "\n[notify.page]\nsecret_env = \"CANARY_NOTIFY\"\nurl = \""+refuses.URL+"/"+
+	conf = append(conf, "\n[notify]\nsecret_env = \"CANARY_NOTIFY\"\nurl = \""+refuses.URL+"/"+
 		canaries["a notice's address"]+"\"\n"...)
 	p.write("config.toml", strings.Replace(string(conf), "sandbox = true",
 		"base_url = \""+web.URL+"\"\nlogin = \""+sandbox.DefaultLogin+"\"\npassword_env = \"CANARY_PW\"", 1))
@@ -112,8 +112,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 		for _, command := range []string{"session login --yes --yes", "session refresh --yes", "session status -o json",
 			"operation get " + opid + " -o json", "document remove " + opid + " " + guid + "",
 			"document restore --yes " + opid + " " + guid + "", "doctor -o json", "limits", "customer application " + cuid,
-			"hook get -o json", "approval list", "operation get nonsense -o json", "notify test page", "notify list -o json",
-			"notify silence page --until 1s", "config show -o json"} {
+			"hook get -o json", "approval list", "operation get nonsense -o json", "notify test", "config show -o json"} {
 			run("", command)
 		}
 		run(share, "compliance share --yes "+cuid+" -o json")

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,10 +64,10 @@ type server struct {
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
 	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" &&
-		c.Lend.Listen == "" && len(c.Notify) == 0 {
+		c.Lend.Listen == "" && !c.Notify.On() {
 		return &api.Error{Kind: api.BadConfig, Public: "Nothing to serve: no listener is configured.",
-			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], metrics of [serve], or a " +
-				"[notify.NAME]; opdeck config show prints the path of the config file."}
+			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], metrics of [serve], or " +
+				"command or url of [notify]; opdeck config show prints the path of the config file."}
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
@@ -208,8 +206,8 @@ func (s *server) announce() error {
 		at.Metrics = s.metered.Addr().String()
 		lines = append(lines, fmt.Sprintf("metrics   http://%s/metrics", at.Metrics))
 	}
-	if names := slices.Sorted(maps.Keys(s.app.Config.Notify)); len(names) > 0 {
-		lines = append(lines, "notices   "+strings.Join(names, ", "))
+	if c := s.app.Config.Notify; c.On() {
+		lines = append(lines, "notices   "+c.To())
 	}
 	s.app.Log.Info("opdeck serve started", "version", s.app.Version, "context", s.app.Context.Name, "ssh", at.SSH,
 		"webhooks", at.Webhooks, "lend", at.Lend, "metrics", at.Metrics)

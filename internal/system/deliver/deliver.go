@@ -60,8 +60,8 @@ func (c Command) Send(ctx context.Context, n notify.Notice) error {
 	if n.Test {
 		test = "1"
 	}
-	for _, v := range [][2]string{{"ID", n.ID}, {"NAME", n.Name}, {"KIND", string(n.Kind)}, {"CONTEXT", n.Context},
-		{"SEVERITY", n.Severity}, {"SENTENCE", n.Sentence}, {"COMMAND", n.Command}, {"FOR", n.For}, {"TEST", test}} {
+	for _, v := range [][2]string{{"ID", n.ID}, {"KIND", string(n.Kind)}, {"CONTEXT", n.Context},
+		{"SEVERITY", n.Severity}, {"SENTENCE", n.Sentence}, {"COMMAND", n.Command}, {"TEST", test}} {
 		cmd.Env = append(cmd.Env, "OPDECK_NOTICE_"+v[0]+"="+v[1])
 	}
 	err = cmd.Run()

@@ -18,7 +18,7 @@ import (
 	"opdeck/internal/domain/notify"
 )
 
-var notice = notify.Notice{ID: "ntc_1", Name: "a", Kind: notify.Cause, Context: "stage", Severity: "critical",
+var notice = notify.Notice{ID: "ntc_1", Kind: notify.Cause, Context: "stage", Severity: "critical",
 	Sentence: "The service refuses connections.", Command: "opdeck doctor"}
 
 // TestCommand: a program gets the notice on standard input and in variables, and nothing else of opdeck's environment.

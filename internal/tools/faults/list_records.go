@@ -45,5 +45,5 @@ var recordFaults = []Fault{
 		Old: "age > f.Holds ||", New: "age > f.Holds+time.Hour ||"},
 	{Name: "noticed-twice", Breaks: "A cause is noticed once while it lasts.",
 		File: "internal/domain/notify/step.go", In: "internal/domain/notify",
-		Old: "if is && !noticed && st.now.Sub(e.Since) >= hold {", New: "if is && st.now.Sub(e.Since) >= hold {"},
+		Old: "if c == f.Cause || e.Part", New: `if c == "" || e.Part`},
 }

@@ -41,7 +41,7 @@ sandbox = true
 [limits]
 policy = "warn"
 per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, billing = 1000, general = 1000 }
-[notify.sink]
+[notify]
 command = ["true"]
 `
 
