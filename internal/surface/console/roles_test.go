@@ -53,17 +53,17 @@ func (d seat) soon(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// TestEveryRoleTriesEveryKey is the whole table on the real screens: a key that
+// TestRolesByKey: on the real screens a key that
 // the role may not press says so and says who has it, nothing is sent, and the
 // attempt is recorded; who may gets as far as the service. Each role has a world of its
 // own, so that they need not wait for each other.
-func TestEveryRoleTriesEveryKey(t *testing.T) {
+func TestRolesByKey(t *testing.T) {
 	t.Parallel()
-	for _, role := range roletest.Roles() {
+	for _, role := range roletest.SmokeRoles {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
 			w, a := roletest.Open(t)
-			for _, r := range roletest.Table {
+			for _, r := range roletest.Smoke() {
 				if len(r.Keys) > 0 {
 					w.Later()
 					triesKeys(t, w, a, r, role)

@@ -14,7 +14,6 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/lending"
-	"opdeck/internal/e2e/racedetector"
 )
 
 // lent lists the calls that scripts may make.
@@ -58,10 +57,9 @@ func (r *rig) sample(route *endpoint.Route, n int) (path, body string, header ma
 	return path, body, header
 }
 
-// TestRolesByWritesByBorrowers: every write that is lent, as a borrower of every role:
+// TestWritesByBorrowers: every write that is lent, as a borrower of a role that may change nothing and of one that may:
 // who may sends it as the service takes it, who may not sends nothing.
-func TestRolesByWritesByBorrowers(t *testing.T) {
-	racedetector.Skip(t)
+func TestWritesByBorrowers(t *testing.T) {
 	r := newRig(t, "")
 	sent := 0
 	r.set(func(next http.Handler, w http.ResponseWriter, req *http.Request) {
@@ -75,7 +73,7 @@ func TestRolesByWritesByBorrowers(t *testing.T) {
 		}
 		writes++
 		row := act.Of(route.Kind)
-		for _, role := range api.Roles {
+		for _, role := range []api.Role{api.Viewer, api.Admin} {
 			n++
 			path, body, header := r.sample(route, n)
 			header[lending.HeaderKey] = keyOf(string(role))

@@ -15,8 +15,8 @@ import (
 // TestPicturesAreNotOld plays every scene and holds its words against those in
 // the pictures that pages show; "go run ./internal/tools/pictures" makes these anew.
 func TestPicturesAreNotOld(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays every scene")
+	if os.Getenv("OPDECK_TEST_TOOLS") == "" {
+		t.Skip("plays every scene, for a minute; OPDECK_TEST_TOOLS=1 runs it")
 	}
 	root := filepath.Join("..", "..", "..")
 	names, err := shown(root)
@@ -44,9 +44,6 @@ func TestPicturesAreNotOld(t *testing.T) {
 		}
 	}
 	all := scenes()
-	if raced { // the detector looks for races, not for words; .ci/run looks at the others without it
-		all = all[:1]
-	}
 	screens := playAll(t.Context(), all)
 	for n, sc := range all {
 		t.Run(sc.name, func(t *testing.T) {
@@ -126,8 +123,8 @@ func differing(got, want string) string {
 
 // A picture is about what its scene says, or it is not made.
 func TestWrongPicturesAreNotMade(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays scenes")
+	if os.Getenv("OPDECK_TEST_TOOLS") == "" {
+		t.Skip("plays scenes; OPDECK_TEST_TOOLS=1 runs it")
 	}
 	limits := scene{name: "x", w: 80, h: 24, where: "› Limits", word: "policy wait"}
 	for name, c := range map[string]struct {
@@ -140,9 +137,6 @@ func TestWrongPicturesAreNotMade(t *testing.T) {
 		"without its word": {[]step{list, {"5", "› Limits"}}, "did not come"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if raced && name != "another screen" {
-				return
-			}
 			t.Parallel()
 			sc := limits
 			sc.steps = c.steps
