@@ -45,7 +45,7 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	switch a := a.(type) {
 	case Open:
 		cmd := s.route.open(a.Place)
-		if rows, ok := s.stack.top().screen.(Selecter); ok && a.Row != "" {
+		if rows, ok := s.Top().(Selecter); ok && a.Row != "" {
 			rows.Select(a.Row)
 		}
 		return cmd
@@ -56,9 +56,9 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 	case Fill:
 		s.dialogs.push(newInput(st.id, a.Form))
 	case Choose:
-		s.dialogs.push(newMenu(s, st.id, a))
+		s.dialogs.push(newMenu(s.win, st.id, a))
 	case Raw:
-		s.dialogs.push(newRaw(s, st.id, a))
+		s.dialogs.push(newRaw(s.win, st.id, a))
 	}
 	return nil
 }
@@ -70,14 +70,14 @@ func (s *Shell) explain(st *openScreen, e Explain) {
 		e.Lines = append(slices.Clone(e.Lines), e.then(s.win.keys, s.win.way))
 	}
 	if e.failed {
-		s.head.activity.note(s.win.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
+		s.activity.note(s.win.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
 	}
 	form := st.sent
 	if e.failed {
 		st.sent = nil
 	}
 	if !e.resending || form == nil || st != s.stack.top() {
-		s.dialogs.push(newExplain(s, st.id, e))
+		s.dialogs.push(newExplain(s.win, st.id, e))
 		return
 	}
 	s.dialogs.push(newRefused(s, st.id, form, e))

@@ -75,7 +75,7 @@ func (a *activity) note(at time.Time, k Level, line string) {
 
 // newActivity returns the page that the key "!" opens.
 func newActivity(s *Shell) *pager {
-	p := newPager(s, 0, "Activity", nil)
+	p := newPager(s.win, 0, "Activity", nil)
 	p.low = true
 	p.lines = func(s *Shell) []string {
 		var out []string
@@ -86,7 +86,7 @@ func newActivity(s *Shell) *pager {
 	}
 	p.live = func(s *Shell, now time.Time) time.Time {
 		var at time.Time
-		for _, c := range s.head.activity.calls {
+		for _, c := range s.activity.calls {
 			switch c.Phase {
 			case CallWaits:
 				_, next := format.Until(s.head.goes(c), now)
@@ -104,8 +104,8 @@ func newActivity(s *Shell) *pager {
 func activityLines(s *Shell) []string {
 	now := s.win.now()
 	var open, over []string
-	for i := len(s.head.activity.calls) - 1; i >= 0; i-- {
-		c := s.head.activity.calls[i]
+	for i := len(s.activity.calls) - 1; i >= 0; i-- {
+		c := s.activity.calls[i]
 		line := callLine(s, c, now)
 		if c.Phase == CallWaits || c.Phase == CallRuns {
 			open = append(open, line)
@@ -122,8 +122,8 @@ func activityLines(s *Shell) []string {
 		out = append(out, s.win.th.Dim.Render("  Nothing in progress."))
 	}
 	var notes []string
-	for i := len(s.head.activity.notes) - 1; i >= 0; i-- {
-		n := s.head.activity.notes[i]
+	for i := len(s.activity.notes) - 1; i >= 0; i-- {
+		n := s.activity.notes[i]
 		sign, word, tone := n.kind.look(s.win.th)
 		text := n.text
 		if n.times > 1 {

@@ -20,12 +20,12 @@ const (
 // next is the time when drawn text changes next; zero if none does.
 func (s *Shell) next(now time.Time) time.Time {
 	switch {
-	case s.status.lock.on: // the screen is blank
+	case s.lock.on: // the screen is blank
 		return time.Time{}
-	case !s.status.visible():
-		return Sooner(s.win.shown.revealed, s.status.lockAt())
+	case !s.visible():
+		return Sooner(s.win.shown.revealed, s.lock.lockAt(s.sent.leaving))
 	}
-	at := Sooner(s.head.headerNext(now), s.status.notice.until, s.win.shown.revealed, s.status.lockAt())
+	at := Sooner(s.head.headerNext(now), s.status.notice.until, s.win.shown.revealed, s.lock.lockAt(s.sent.leaving))
 	for _, o := range s.dialogs.overlays {
 		at = Sooner(at, o.counts(s, now))
 	}
@@ -49,6 +49,12 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// wakes holds the scheduled wake-ups.
+type wakes struct {
+	ticks []tick
+	seq   uint64
+}
+
 // tick is a scheduled wake-up.
 type tick struct {
 	seq uint64
@@ -58,35 +64,35 @@ type tick struct {
 // schedule schedules a wake-up at the next change, unless there is already one that is at
 // least as early. It keeps a later one for its own time, so that there are never two
 // for the same time.
-func (s *Shell) schedule() tea.Cmd {
-	now := s.win.now()
-	at := s.next(now)
+func (w *wakes) schedule(next func(now time.Time) time.Time, win *window) tea.Cmd {
+	now := win.now()
+	at := next(now)
 	if at.IsZero() {
 		return nil
 	}
-	for _, t := range s.ticks {
+	for _, t := range w.ticks {
 		if !t.at.After(at) {
 			return nil
 		}
 	}
-	s.tickSeq++
-	seq := s.tickSeq
-	s.ticks = append(s.ticks, tick{seq, at})
-	return s.win.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
+	w.seq++
+	seq := w.seq
+	w.ticks = append(w.ticks, tick{seq, at})
+	return win.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
 }
 
 // ticked handles a wake-up: it removes what has expired and lays out the screen on top
 // again.
 func (s *Shell) ticked(msg tickMsg) tea.Cmd {
-	i := slices.IndexFunc(s.ticks, func(t tick) bool { return t.seq == msg.seq })
-	if i < 0 {
+	n := len(s.wakes.ticks)
+	s.wakes.ticks = slices.DeleteFunc(s.wakes.ticks, func(t tick) bool { return t.seq == msg.seq })
+	if len(s.wakes.ticks) == n {
 		return nil
 	}
-	s.ticks = slices.Delete(s.ticks, i, i+1)
 	now := s.win.now()
 	s.status.expireNotice(now)
-	cmd := s.mode.maskAgain(now)
-	if top := s.stack.top(); top != nil && s.status.visible() {
+	cmd := s.maskAgain(now)
+	if top := s.stack.top(); top != nil && s.visible() {
 		return tea.Batch(cmd, s.route.deliver(top, Tick{}))
 	}
 	return cmd

@@ -103,37 +103,31 @@ type Text struct {
 	Lines []string
 }
 
-// Top returns the screen on top, or nil.
-func (s *Shell) Top() Screen {
-	if st := s.stack.top(); st != nil {
+// screen returns the screen on top, or nil.
+func (s *screenStack) screen() Screen {
+	if st := s.top(); st != nil {
 		return st.screen
 	}
 	return nil
 }
 
-// Root reports whether only the first screen is open.
-func (s *Shell) Root() bool { return len(s.stack.stack) <= 1 }
+// Top returns the screen on top, or nil.
+func (s *Shell) Top() Screen { return s.stack.screen() }
 
 // Driver operates a shell that is not drawn: it reports what is open, presses keys, answers questions and
 // picks items.
-type Driver struct{ *Shell }
-
-// Waiting returns the names of writes that were sent and not answered yet.
-func (s Driver) Waiting() []string { return s.sent.waiting() }
-
-// Back closes the top screen; on the first one it asks whether to leave.
-func (s Driver) Back() tea.Cmd { return s.route.back() }
+type Driver struct{ Shell *Shell }
 
 // Searching reports whether a typed text is being looked for in the local data.
-func (s Driver) Searching() bool { return s.win.searches > 0 }
+func (d Driver) Searching() bool { return d.Shell.searches > 0 }
 
 // Keys returns the keys of the screen on top, then those of all screens.
-func (s Driver) Keys() []keymap.Key {
+func (d Driver) Keys() []keymap.Key {
 	var out []keymap.Key
-	if st := s.stack.top(); st != nil {
+	if st := d.Shell.stack.top(); st != nil {
 		out = append(out, st.screen.Keys()...)
-		for _, k := range keymap.All(s.win.keys.Global) {
-			if s.win.offers(st, k) {
+		for _, k := range keymap.All(d.Shell.win.keys.Global) {
+			if d.Shell.win.offers(st, k) {
 				out = append(out, k)
 			}
 		}
@@ -141,46 +135,49 @@ func (s Driver) Keys() []keymap.Key {
 	return out
 }
 
+// Root reports whether only the first screen is open.
+func (d Driver) Root() bool { return d.Shell.stack.root() }
+
+// Waiting returns the names of writes that were sent and not answered yet.
+func (d Driver) Waiting() []string { return d.Shell.sent.waiting() }
+
 // Map returns the shell's keys, for a host that presses them.
-func (s *Shell) Map() *keymap.Map { return s.win.keys }
+func (d Driver) Map() *keymap.Map { return d.Shell.win.keys }
 
 // Show opens a place, unless it is already on top.
-func (s Driver) Show(p Place) tea.Cmd {
-	if st := s.stack.top(); st != nil && st.screen.Place() == p {
+func (d Driver) Show(p Place) tea.Cmd {
+	if st := d.Shell.stack.top(); st != nil && st.screen.Place() == p {
 		return nil
 	}
-	return s.route.open(p)
+	return d.Shell.route.open(p)
 }
 
 // Escape lets the screen on top close a filter or a page of its own;
 // false if it has none open.
-func (s Driver) Escape() (tea.Cmd, bool) {
-	st := s.stack.top()
-	a, cmd := Update(st.screen, s.win.keys.Global.Back.Msg())
-	return tea.Batch(s.act(st, a), cmd), a != nil || cmd != nil
+func (d Driver) Escape() (tea.Cmd, bool) {
+	st := d.Shell.stack.top()
+	a, cmd := Update(st.screen, d.Shell.win.keys.Global.Back.Msg())
+	return tea.Batch(d.Shell.act(st, a), cmd), a != nil || cmd != nil
 }
 
 // Home closes all screens but the first.
-func (s Driver) Home() tea.Cmd {
-	if s.Root() {
+func (d Driver) Home() tea.Cmd {
+	if d.Root() {
 		return nil
 	}
-	return s.route.unwind(0)
+	return d.Shell.route.unwind(0)
 }
 
 // Elapse applies the effects of time: it masks revealed values again.
-func (s Driver) Elapse() tea.Cmd { return s.mode.maskAgain(s.win.now()) }
+func (d Driver) Elapse() tea.Cmd { return d.Shell.maskAgain(d.Shell.win.now()) }
 
 // Zone returns the time zone of shown times.
-func (s *Shell) Zone() *time.Location { return s.win.shown.zone }
+func (d Driver) Zone() *time.Location { return d.Shell.win.shown.zone }
 
 // Dialog returns the open dialog: a Question, Ask, Choose, Explain or
 // Text; nil for none.
-func (s Driver) Dialog() any {
-	if len(s.dialogs.overlays) == 0 {
-		return nil
-	}
-	switch o := s.dialogs.overlays[len(s.dialogs.overlays)-1].(type) {
+func (d Driver) Dialog() any {
+	switch o := d.Shell.dialogs.top().(type) {
 	case *question:
 		return Question{o.c, o.typed}
 	case *input:
@@ -192,18 +189,18 @@ func (s Driver) Dialog() any {
 	case *explain:
 		return o.e
 	case *pager:
-		return Text{o.title, o.lines(s.Shell)}
+		return Text{o.title, o.lines(d.Shell)}
 	}
 	return nil
 }
 
 // Close closes the open dialog without an answer; it answers a question with no.
-func (s Driver) Close() tea.Cmd { return s.Answer(false) }
+func (d Driver) Close() tea.Cmd { return d.Answer(false) }
 
 // Answer answers the open question. The caller must ensure that a person
 // gave the answer; see the package plain.
-func (s Driver) Answer(yes bool) tea.Cmd {
-	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+func (d Driver) Answer(yes bool) tea.Cmd {
+	return d.closing(func(o overlay) (a Action, cmd tea.Cmd) {
 		if q, ok := o.(*question); ok && yes {
 			a, cmd, _ = q.sayYes()
 		} else if ok {
@@ -214,26 +211,25 @@ func (s Driver) Answer(yes bool) tea.Cmd {
 }
 
 // Submit answers the open input dialog; secrets hold the values of secret fields.
-func (s Driver) Submit(text []string, secrets []secret.Value) tea.Cmd {
-	return s.closing(func(o overlay) (a Action, cmd tea.Cmd) {
-		if d, ok := o.(*input); ok {
-			a, cmd, _ = d.take(s.Shell, Values{text: text, secrets: secrets})
-			return a, cmd
+func (d Driver) Submit(text []string, secrets []secret.Value) tea.Cmd {
+	return d.closing(func(o overlay) (a Action, cmd tea.Cmd) {
+		switch o := o.(type) {
+		case *input:
+			a, cmd, _ = o.take(d.Shell, Values{text: text, secrets: secrets})
+		case *opener:
+			a = do(func(s *Shell) tea.Cmd { return s.OpenTyped(o.kind, text[0]) })
 		}
-		if d, ok := o.(*opener); ok {
-			return do(func(s *Shell) tea.Cmd { return s.OpenTyped(d.kind, text[0]) }), nil
-		}
-		return nil, nil
+		return a, cmd
 	})
 }
 
 // Pick takes item i of the open menu.
-func (s Driver) Pick(i int) tea.Cmd {
-	m, ok := s.dialogs.overlays[len(s.dialogs.overlays)-1].(*menu)
+func (d Driver) Pick(i int) tea.Cmd {
+	m, ok := d.Shell.dialogs.top().(*menu)
 	if ok && m.More != nil && i == len(m.Items)-1 {
-		return m.readOn(s.Shell) // it stays open
+		return m.readOn(d.Shell) // it stays open
 	}
-	return s.closing(func(overlay) (Action, tea.Cmd) {
+	return d.closing(func(overlay) (Action, tea.Cmd) {
 		if !ok || m.Pick == nil {
 			return nil, nil
 		}
@@ -242,18 +238,40 @@ func (s Driver) Pick(i int) tea.Cmd {
 }
 
 // closing closes the dialog on top and performs the result of take.
-func (s Driver) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
-	o := s.dialogs.overlays[len(s.dialogs.overlays)-1]
+func (d Driver) closing(take func(overlay) (Action, tea.Cmd)) tea.Cmd {
+	o := d.Shell.dialogs.top()
 	a, cmd := take(o)
-	s.dialogs.remove(o)
-	return s.finish(o, a, cmd)
+	d.Shell.dialogs.remove(o)
+	return d.Shell.finish(o, a, cmd)
+}
+
+// CallWaits says in a sentence why an answer takes long; "" if no call is running.
+func (d Driver) CallWaits() string {
+	c, ok := d.Shell.head.pending(d.Shell.stack.class())
+	now := d.Shell.win.now()
+	switch {
+	case !ok:
+		return ""
+	case c.Phase == CallRuns && c.moved() != "":
+		went := c.moved()
+		return strings.ToUpper(went[:1]) + went[1:] + "."
+	case c.Phase == CallRuns:
+		if ago, _ := unanswered(c, now); ago != "" {
+			return "The service has not answered for " + ago + "."
+		}
+		return "The service has not answered yet."
+	case !d.Shell.head.goes(c).IsZero():
+		left, _ := format.Until(d.Shell.head.goes(c), now)
+		return "Waiting for the " + safe(c.Class) + " budget; next call in " + left + "."
+	}
+	return "Waiting for the " + safe(c.Class) + " budget or for the session."
 }
 
 // Standing returns what is wrong, and the state of session and budgets, in sentences.
-func (s Driver) Standing() []string {
-	now := s.head.win.now()
-	out := []string{present.VerdictLine(s.head.win.verdictOptions(), s.head.win.shown.found.Verdict).Text}
-	if f := s.head.session; f.State != "" {
+func (d Driver) Standing() []string {
+	now := d.Shell.win.now()
+	out := []string{present.VerdictLine(d.Shell.win.verdictOptions(), d.Shell.win.shown.found.Verdict).Text}
+	if f := d.Shell.head.session; f.State != "" {
 		line := "The session is " + safe(f.State) + "."
 		if f.AccessUntil.After(now) {
 			left, _ := format.Until(f.AccessUntil, now)
@@ -261,11 +279,11 @@ func (s Driver) Standing() []string {
 		}
 		out = append(out, line)
 	}
-	if b, ok := s.head.budgets["billing"]; ok {
+	if b, ok := d.Shell.head.budgets["billing"]; ok {
 		out = append(out, "Budget: "+format.Plural(b.Room, "billing call", "billing calls")+" left of "+
 			format.Count(b.Limit)+" a minute.")
 	}
-	if n := s.head.asked; n > 0 {
+	if n := d.Shell.head.asked; n > 0 {
 		out = append(out, format.Plural(n, "write waits", "writes wait")+" for your approval.")
 	}
 	return out

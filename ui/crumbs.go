@@ -1,6 +1,9 @@
 package ui
 
-import "opdeck/ui/draw"
+import (
+	"opdeck/ui/draw"
+	"opdeck/ui/theme"
+)
 
 // Named returns the title of a screen and, if a page covers the screen, the page's name; all safe. A nil screen has
 // no name.
@@ -27,25 +30,25 @@ func (s *screenStack) named() (out []string) {
 const crumbMost = 30
 
 // crumbs draws the last of the names that fit into w cells.
-func (s *window) crumbs(names []string, w int) string {
+func crumbs(th *theme.Theme, names []string, w int) string {
 	if len(names) == 0 {
 		return ""
 	}
-	sep := " " + s.th.Signs.Crumb + " "
+	sep := " " + th.Signs.Crumb + " "
 	last := len(names) - 1
 	out := draw.Cut(names[last], max(w, 1))
 	used := draw.Width(out)
-	out = s.th.Title.Render(out)
+	out = th.Title.Render(out)
 	for i := last - 1; i >= 0; i-- {
 		t := draw.Cut(names[i], crumbMost)
 		if used+draw.Width(t)+draw.Width(sep) > w {
-			if more := s.th.Signs.More + sep; used+draw.Width(more) <= w {
-				out = s.th.Dim.Render(more) + out
+			if more := th.Signs.More + sep; used+draw.Width(more) <= w {
+				out = th.Dim.Render(more) + out
 			}
 			break
 		}
 		used += draw.Width(t) + draw.Width(sep)
-		out = s.th.Dim.Render(t+sep) + out
+		out = th.Dim.Render(t+sep) + out
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,34 +11,29 @@ import (
 // revealFor is how long M shows masked values.
 const revealFor = 30 * time.Second
 
-// viewMode is the theme, the time zone and the masking of shown values.
-type viewMode struct{ route *router }
-
-func (s *viewMode) toggleZone() tea.Cmd { return s.showUTC(s.route.win.shown.zone != time.UTC) }
-
-func (s *viewMode) showUTC(utc bool) tea.Cmd {
+func (s *Shell) showUTC(utc bool) tea.Cmd {
 	word := "Times are now in UTC."
-	s.route.win.shown.zone = time.UTC
+	s.win.shown.zone = time.UTC
 	if !utc {
-		s.route.win.shown.zone = s.route.win.shown.local
-		word = "Times are now local (" + s.route.win.now().In(s.route.win.shown.zone).Format("MST, -07:00") + ")."
+		s.win.shown.zone = s.win.shown.local
+		word = "Times are now local (" + s.win.now().In(s.win.shown.zone).Format("MST, -07:00") + ")."
 	}
-	return tea.Batch(s.route.status.notify(Info, word), s.route.broadcast(DisplayChanged{}))
+	return tea.Batch(s.status.notify(Info, word), s.route.broadcast(DisplayChanged{}))
 }
 
-func (s *viewMode) reveal() tea.Cmd {
-	if !s.route.win.shown.masked {
-		return s.route.status.notify(Info, "Nothing is masked: masking is off in the configuration.")
+func (s *Shell) reveal() tea.Cmd {
+	if !s.win.shown.masked {
+		return s.status.notify(Info, "Nothing is masked: masking is off in the configuration.")
 	}
-	if !s.route.win.shown.revealed.IsZero() {
-		s.route.win.shown.revealed = time.Time{}
-		return tea.Batch(s.route.status.notify(Info, "Values are masked again."), s.route.broadcast(DisplayChanged{}))
+	if !s.win.shown.revealed.IsZero() {
+		s.win.shown.revealed = time.Time{}
+		return tea.Batch(s.status.notify(Info, "Values are masked again."), s.route.broadcast(DisplayChanged{}))
 	}
-	if s.route.win.opt.Reveal == nil {
+	if s.win.opt.Reveal == nil {
 		return s.revealed(revealedMsg{})
 	}
-	ask, ctx, at := s.route.win.opt.Reveal, s.route.win.root, Place{}
-	if st := s.route.stack.top(); st != nil {
+	ask, ctx, at := s.win.opt.Reveal, s.win.root, Place{}
+	if st := s.stack.top(); st != nil {
 		at = st.screen.Place()
 	}
 	return func() tea.Msg { return revealedMsg{ask(ctx, at)} }
@@ -48,21 +42,20 @@ func (s *viewMode) reveal() tea.Cmd {
 // revealedMsg is the answer whether masked values may be shown.
 type revealedMsg struct{ err error }
 
-func (s *viewMode) revealed(m revealedMsg) tea.Cmd {
+func (s *Shell) revealed(m revealedMsg) tea.Cmd {
 	if m.err != nil {
-		return s.route.status.notify(Denied, api.AsError(m.err).Public)
+		return s.status.notify(Denied, api.AsError(m.err).Public)
 	}
-	s.route.win.shown.revealed = s.route.win.now().Add(revealFor)
-	return tea.Batch(s.route.status.notify(Warning, "Masked values are shown for 30 s."),
-		s.route.broadcast(DisplayChanged{}))
+	s.win.shown.revealed = s.win.now().Add(revealFor)
+	return tea.Batch(s.status.notify(Warning, "Masked values are shown for 30 s."), s.route.broadcast(DisplayChanged{}))
 }
 
 // maskAgain masks revealed values after revealFor.
-func (s *viewMode) maskAgain(now time.Time) tea.Cmd {
-	if s.route.win.shown.revealed.IsZero() || now.Before(s.route.win.shown.revealed) {
+func (s *Shell) maskAgain(now time.Time) tea.Cmd {
+	if s.win.shown.revealed.IsZero() || now.Before(s.win.shown.revealed) {
 		return nil
 	}
-	s.route.win.shown.revealed = time.Time{}
+	s.win.shown.revealed = time.Time{}
 	return s.route.broadcast(DisplayChanged{})
 }
 
@@ -72,19 +65,10 @@ type themeKept struct {
 	err   error
 }
 
-// keepTheme saves the theme of a name for the person and says so; shown is the name to read.
-func (s *viewMode) keepTheme(shown, name string) tea.Cmd {
-	keep, ctx := s.route.win.opt.KeepTheme, context.WithoutCancel(s.route.win.root)
-	if keep == nil {
-		return s.route.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
-	}
-	return func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
-}
-
 // onThemeKept says whether the theme will be the same the next time.
-func (s *viewMode) onThemeKept(msg themeKept) tea.Cmd {
+func (s *Shell) onThemeKept(msg themeKept) tea.Cmd {
 	if msg.err != nil {
-		return s.route.status.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
+		return s.status.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
 	}
-	return s.route.status.notify(Info, "Theme "+msg.shown+", saved for you.")
+	return s.status.notify(Info, "Theme "+msg.shown+", saved for you.")
 }

@@ -5,11 +5,10 @@
 // Forms are tea.Models too (Form): a dialog runs the form that an Ask describes, or a form that the
 // screen built and passes with Fill.
 //
-// Shell consists of parts with separate state; each depends only on those before it:
-// window (size, theme, keys), screenStack, dialogStack, sentWrites, topLine (session,
-// budgets, calls), statusLine (notices), hintBar, router (which screen gets what), viewMode,
-// idleGuard and exit. The router calls the shell only through Actions. Plain mode uses a
-// Driver to operate a shell that is not drawn.
+// Shell consists of parts with separate state; each is given those that it depends on: window (size,
+// theme, keys), screenStack, dialogStack, sentWrites, activity, idleLock, topLine (session, budgets),
+// statusLine (notices), hintBar, router (which screen gets what) and wakes. The router calls the shell
+// only through Actions. Plain mode uses a Driver to operate a shell that is not drawn.
 //
 // # How to write a screen
 //

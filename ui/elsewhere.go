@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -52,13 +53,7 @@ func (s *Shell) pressPending() tea.Cmd {
 // if one of them has typed text.
 func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
 	id := s.stack.stack[i].id
-	closing := func(s *Shell) tea.Cmd { return tea.Batch(s.route.closeAbove(id), then(s)) }
-	for _, st := range s.stack.stack[i+1:] {
-		if what := unsaved(st); what != "" {
-			return s.askDiscard(what, "", closing)
-		}
-	}
-	return s.perform(nil, do(closing))
+	return s.closing(s.stack.stack[i+1:], "", func(sh *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(sh)) })
 }
 
 // RunCommand runs a command for the screen on top.
@@ -67,7 +62,7 @@ func (s *Shell) RunCommand(c Command) tea.Cmd {
 	return tea.Batch(s.act(s.stack.top(), a), cmd)
 }
 
-// setTheme changes the theme.
+// setTheme changes the theme, saves the choice for the person and says so.
 func (s *Shell) setTheme(name string) tea.Cmd {
 	next := s.win.opt.Themes(name)
 	if next == nil {
@@ -75,23 +70,22 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 	}
 	*s.win.th = *next // screens and widgets hold the same pointer
 	s.hints.hinted = [2]hinted{}
-	return tea.Batch(s.mode.keepTheme(next.Name, name), s.route.broadcast(DisplayChanged{}))
+	keep, ctx, shown := s.win.opt.KeepTheme, context.WithoutCancel(s.win.root), next.Name
+	kept := func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
+	if keep == nil {
+		kept = s.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
+	}
+	return tea.Batch(kept, s.route.broadcast(DisplayChanged{}))
 }
 
 // switchContext exits the console to open it on another context. It waits for writes that
 // were sent, and asks about typed text.
-func (s *exit) switchContext(name string) tea.Cmd {
-	leave := func(s *Shell) tea.Cmd {
-		s.exit.context = name
-		return s.exit.leave()
-	}
-	for _, st := range s.route.stack.stack {
-		if what := unsaved(st); what != "" {
-			return s.route.askDiscard(what, "The console opens "+safe(name)+".", leave)
-		}
-	}
-	return s.route.perform(nil, do(leave))
+func (s *Shell) switchContext(name string) tea.Cmd {
+	return s.route.closing(s.stack.stack, "The console opens "+safe(name)+".", func(s *Shell) tea.Cmd {
+		s.nextContext = name
+		return s.Leave()
+	})
 }
 
 // NextContext returns the context to open after the console has exited; "" for none.
-func (s *Shell) NextContext() string { return s.exit.context }
+func (s *Shell) NextContext() string { return s.nextContext }

@@ -25,12 +25,12 @@ type explain struct {
 	nav    keymap.Nav
 }
 
-func newExplain(s *Shell, owner screenID, e Explain) *explain {
+func newExplain(s *window, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	x := &explain{dialog: dialog{owner}, e: e, armed: s.win.now().Add(quiet), k: s.win.keys.Dialog, nav: s.win.keys.Nav,
-		copy: s.win.keys.Item.CopyID}
+	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav,
+		copy: s.keys.Item.CopyID}
 	if e.failed {
-		x.armed = s.win.now().Add(armAfter)
+		x.armed = s.now().Add(armAfter)
 	}
 	return x
 }

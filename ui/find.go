@@ -85,7 +85,7 @@ func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
 		m.finding = unsearched(typed)
 		return s.resolved(m)
 	}
-	s.win.searches++
+	s.searches++
 	return func() tea.Msg {
 		m.finding, m.err = find.Find(ctx, m.q)
 		return m
@@ -111,7 +111,7 @@ func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
 		return s.route.open(rows[0].in(m.kind))
 	}
 	title := format.Plural(len(m.finding.Matches), "operation matches", "operations match") + " “" + safe(m.q.Text) + "”"
-	s.dialogs.push(newMenu(s, 0, Choose{Title: title, Items: s.win.choices(rows),
+	s.dialogs.push(newMenu(s.win, 0, Choose{Title: title, Items: s.win.choices(rows),
 		Pick: func(i int) (Action, tea.Cmd) {
 			return do(func(s *Shell) tea.Cmd { return s.route.open(rows[i].in(m.kind)) }), nil
 		}}))

@@ -25,9 +25,25 @@ type topLine struct {
 	others   Presence
 	asked    int // writes of others that wait for this person
 	mine     []AskedWrite
-	activity activity
+	activity *activity
 	loads    loads
 	drawnMap keptMap
+}
+
+// take takes the news that the line shows.
+func (s *topLine) take(msg BroadcastMsg) {
+	switch m := msg.(type) {
+	case SessionFacts:
+		s.session = m
+	case BudgetFacts:
+		s.budgets[m.Class] = m
+	case Presence:
+		s.others = m
+	case Approvals:
+		s.asked, s.mine = m.Waiting, m.Mine
+	case CallFacts:
+		s.activity.call(m)
+	}
 }
 
 // compactBelow is the width from which the header uses its long form.
@@ -40,11 +56,12 @@ func (s *window) compact() bool { return s.w < compactBelow }
 
 // header is the first line: context, person, session and budget.
 func (s *topLine) header(now time.Time) string {
+	th := s.win.th
 	left := s.win.badges()
 	a := s.win.opt.About
 	who := safe(a.Context)
 	if s.win.compact() {
-		if asked := s.waiting(false); asked != "" {
+		if asked := s.toApprove(false); asked != "" {
 			left += " " + asked
 		}
 		if wrong := s.wrong(); wrong != "" { // matters more than the name
@@ -54,29 +71,29 @@ func (s *topLine) header(now time.Time) string {
 		if room < 3 || who == "" {
 			return draw.Lay([]string{left}, s.win.w, 1)[0]
 		}
-		return left + " " + s.win.th.Strong.Render(draw.Cut(who, room))
+		return left + " " + th.Strong.Render(draw.Cut(who, room))
 	}
-	left += " " + s.win.th.Strong.Render(draw.Cut(who, 24))
+	left += " " + th.Strong.Render(draw.Cut(who, 24))
 	there := ""
 	if who := person(a); who != "" {
-		there = s.win.th.Dim.Render(" " + s.win.th.Signs.Sep + " " + draw.Cut(who, 30))
+		there = th.Dim.Render(" " + th.Signs.Sep + " " + draw.Cut(who, 30))
 	}
 	if a.Proxy != "" {
-		there += s.win.th.Dim.Render(" " + s.win.th.Signs.Sep + " via " + draw.Cut(safe(a.Proxy), 30))
+		there += th.Dim.Render(" " + th.Signs.Sep + " via " + draw.Cut(safe(a.Proxy), 30))
 	}
 	var right []string
 	if !s.win.shown.revealed.IsZero() {
 		t, _ := format.Until(s.win.shown.revealed, now)
-		right = append(right, s.win.th.Warn.Render("revealed "+t))
+		right = append(right, th.Warn.Render("revealed "+t))
 	}
 	if st := s.stack.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
 		names := make([]string, len(s.others.Others))
 		for i, p := range s.others.Others {
 			names[i] = p.String()
 		}
-		right = append(right, s.win.th.Warn.Render(draw.Cut(strings.Join(names, ", "), 24)+" here too"))
+		right = append(right, th.Warn.Render(draw.Cut(strings.Join(names, ", "), 24)+" here too"))
 	}
-	if asked := s.waiting(true); asked != "" {
+	if asked := s.toApprove(true); asked != "" {
 		right = append(right, asked)
 	}
 	right = append(right, s.decided(now)...)
@@ -88,11 +105,11 @@ func (s *topLine) header(now time.Time) string {
 	}
 	room := s.room(now)
 	right = append(right, room.long)
-	sep := " " + s.win.th.Dim.Render(s.win.th.Signs.Sep) + " "
+	sep := " " + th.Dim.Render(th.Signs.Sep) + " "
 	// Budget and token stay; names are dropped, the person's first.
 	facts := strings.Join(right, sep) + " "
 	if draw.Width(left)+1+draw.Width(facts) > s.win.w { // the badges stay
-		right[len(right)-1] = s.win.th.Dim.Render(safe(s.stack.class())+" ") + room.short
+		right[len(right)-1] = th.Dim.Render(safe(s.stack.class())+" ") + room.short
 		facts = strings.Join(right, sep) + " "
 	}
 	if draw.Width(left)+draw.Width(there)+3+draw.Width(facts) <= s.win.w { // else they read as one
@@ -104,8 +121,8 @@ func (s *topLine) header(now time.Time) string {
 	return draw.Spread(left, facts, s.win.w)
 }
 
-// waiting shows how many requests wait for this person's approval.
-func (s *topLine) waiting(long bool) string {
+// toApprove shows how many requests wait for this person's approval.
+func (s *topLine) toApprove(long bool) string {
 	switch {
 	case s.asked <= 0:
 		return ""
@@ -198,24 +215,24 @@ type fact struct {
 
 // access returns the remaining time of the access token, or the session's state.
 func (s *topLine) access(now time.Time) fact {
+	th := s.win.th
 	state := safe(s.session.State)
 	if state != "live" && state != "rotating" {
 		state = cmp.Or(state, "–")
-		th := s.win.th
 		return fact{long: th.Dim.Render("session ") + th.Warn.Render(state), short: th.Warn.Render(draw.Cut(state, 8))}
 	}
 	left, next := format.Until(s.session.AccessUntil, now)
-	style := s.win.th.Tone(theme.Plain)
+	style := th.Tone(theme.Plain)
 	if d := s.session.AccessUntil.Sub(now); d <= 15*time.Second {
-		style = s.win.th.Bad
+		style = th.Bad
 	} else if d <= time.Minute {
-		style = s.win.th.Warn
+		style = th.Warn
 	}
 	f := fact{short: style.Render(strings.ReplaceAll(left, " ", "")), next: next}
 	if state == "rotating" {
 		left += ", refreshing"
 	}
-	f.long = s.win.th.Dim.Render("access ") + style.Render(left)
+	f.long = th.Dim.Render("access ") + style.Render(left)
 	return f
 }
 
@@ -232,32 +249,33 @@ func (s *screenStack) source() Source {
 
 // room returns the free calls of the budget class in use.
 func (s *topLine) room(now time.Time) fact {
+	th := s.win.th
 	class := s.stack.class()
 	b, ok := s.budgets[class]
 	if !ok {
-		return fact{long: s.win.th.Dim.Render(safe(class) + " –"), short: "–"}
+		return fact{long: th.Dim.Render(safe(class) + " –"), short: "–"}
 	}
-	style := s.win.th.Tone(theme.Plain)
+	style := th.Tone(theme.Plain)
 	switch {
 	case b.Throttled > 0:
-		style = s.win.th.Bad
+		style = th.Bad
 	case b.Room == 0:
-		style = s.win.th.Warn
+		style = th.Warn
 	}
 	left := fmt.Sprintf("%d left", b.Room)
 	if s.win.w < shortBelow {
 		left = fmt.Sprintf("%d/%d", b.Room, b.Limit)
 	}
 	f := fact{short: style.Render(left),
-		long: s.win.th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d left of %d", b.Room, b.Limit))}
+		long: th.Dim.Render(safe(class)+" ") + style.Render(fmt.Sprintf("%d left of %d", b.Room, b.Limit))}
 	c, ok := s.pending(class)
 	if below := ok && s.stack.source().Loading && !s.goes(c).IsZero(); b.Room == 0 && b.NextSlot.After(now) && !below {
 		var t string
 		t, f.next = format.Until(b.NextSlot, now)
-		f.long += s.win.th.Warn.Render(", next call in " + t)
+		f.long += th.Warn.Render(", next call in " + t)
 	}
 	if b.Throttled > 0 {
-		f.long += s.win.th.Bad.Render(", refused (429)")
+		f.long += th.Bad.Render(", refused (429)")
 	}
 	return f
 }
@@ -308,11 +326,11 @@ func (s *topLine) rule(now time.Time, noticed bool) string {
 			facts = strings.Join(right, " ")
 		}
 		room := s.win.w - draw.Width(facts) - 1
-		return draw.Spread(s.win.crumbs(Named(s.stack.top().screen), room), facts, s.win.w)
+		return draw.Spread(crumbs(s.win.th, Named(s.stack.screen()), room), facts, s.win.w)
 	}
 	age := s.age(now, noticed).long
-	crumbs := s.win.crumbs(s.stack.named(), s.win.w-draw.Width(age)-12)
-	head, fill := style.Render(strings.Repeat(sign, 2))+" "+crumbs+" ", s.win.w-draw.Width(crumbs)-4
+	path := crumbs(s.win.th, s.stack.named(), s.win.w-draw.Width(age)-12)
+	head, fill := style.Render(strings.Repeat(sign, 2))+" "+path+" ", s.win.w-draw.Width(path)-4
 	if age == "" {
 		return head + style.Render(strings.Repeat(sign, max(fill, 0)))
 	}
@@ -322,6 +340,7 @@ func (s *topLine) rule(now time.Time, noticed bool) string {
 // age returns age and source of the shown data; noticed: the body already shows what
 // is wrong with it.
 func (s *topLine) age(now time.Time, noticed bool) fact {
+	th := s.win.th
 	src := s.stack.source()
 	ago, at := format.Ago(src.At, now)
 	newest, _ := format.Age(src.At, now)
@@ -333,24 +352,24 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	}
 	switch {
 	case src.Problem != "":
-		f.short = s.win.th.Warn.Render(s.win.th.Signs.Warn + f.short)
+		f.short = th.Warn.Render(th.Signs.Warn + f.short)
 	case src.At.IsZero() && src.Loading:
-		f.short = s.win.th.Dim.Render("…")
+		f.short = th.Dim.Render("…")
 	case src.At.IsZero():
 		f.short = ""
 	default:
-		f.short = s.win.th.Dim.Render(f.short)
+		f.short = th.Dim.Render(f.short)
 	}
 	if brief := s.brief(now); src.Loading && brief != "" { // the waiting time matters more than the age
-		f.short = s.win.th.Info.Render(brief)
+		f.short = th.Info.Render(brief)
 	}
 	from := src.from()
 	var parts []string
 	switch {
 	case two:
-		parts = append(parts, s.win.th.Dim.Render(from+", newest "+newest+", oldest "+oldest))
+		parts = append(parts, th.Dim.Render(from+", newest "+newest+", oldest "+oldest))
 	case !src.At.IsZero():
-		parts = append(parts, s.win.th.Dim.Render(from+", "+ago))
+		parts = append(parts, th.Dim.Render(from+", "+ago))
 	}
 	what, next := s.moving(now)
 	if src.Loading {
@@ -358,20 +377,19 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	}
 	if f.next = Sooner(f.next, next); what != "" {
 		if len(parts) > 0 {
-			what = s.win.th.Signs.Sep + " " + what
+			what = th.Signs.Sep + " " + what
 		}
-		parts = append(parts, s.win.th.Info.Render(what))
+		parts = append(parts, th.Info.Render(what))
 	}
 	switch {
 	case src.Problem != "" && noticed && src.At.IsZero():
-		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" read failed"))
+		parts = append(parts, th.Warn.Render(th.Signs.Warn+" read failed"))
 	case src.Problem != "" && noticed:
-		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" reload failed"))
+		parts = append(parts, th.Warn.Render(th.Signs.Warn+" reload failed"))
 	case src.Problem != "": // the title stays: a screen says itself what is wrong
 		names := s.stack.named()
 		room := s.win.w - draw.Width(names[len(names)-1]) - draw.Width(strings.Join(parts, " ")) - 16
-		problem := draw.Cut(safe(src.Problem), max(min(room, 40), 12))
-		parts = append(parts, s.win.th.Warn.Render(s.win.th.Signs.Warn+" "+problem))
+		parts = append(parts, th.Warn.Render(th.Signs.Warn+" "+draw.Cut(safe(src.Problem), max(min(room, 40), 12))))
 	}
 	f.long = strings.Join(parts, " ")
 	return f

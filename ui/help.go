@@ -21,11 +21,11 @@ const (
 
 // newHelp returns the help of a screen from its keys, in columns if there is room.
 func newHelp(s *Shell, top *openScreen) *pager {
-	p := newPager(s, top.id, "Help "+s.win.th.Signs.Sep+" "+safe(top.screen.Title()), nil)
+	p := newPager(s.win, top.id, "Help "+s.win.th.Signs.Sep+" "+safe(top.screen.Title()), nil)
 	p.wide = helpWidth
 	p.lines = func(s *Shell) []string {
 		w := p.room(s)
-		out := s.win.helpColumns(w, helpKeys, func(w int) []helpBlock { return s.win.helpOfKeys(top.screen, w) })
+		out := helpColumns(w, helpKeys, func(w int) []helpBlock { return s.win.helpOfKeys(top.screen, w) })
 		if g, ok := top.screen.(HelpTopic); ok {
 			title, lines := g.HelpTopic()
 			out = append(out, "", s.win.th.Title.Render(title))
@@ -33,7 +33,7 @@ func newHelp(s *Shell, top *openScreen) *pager {
 			for _, l := range lines {
 				widest = max(widest, draw.Width(l)+2)
 			}
-			out = append(out, s.win.helpColumns(w, min(widest, helpLine),
+			out = append(out, helpColumns(w, min(widest, helpLine),
 				func(w int) []helpBlock { return topicBlocks(lines, w) })...)
 		}
 		return out
@@ -58,11 +58,11 @@ func (b helpBlock) atTop() []string {
 }
 
 // helpGroup returns a group of blocks with a title, which stays with the first of them.
-func (s *window) helpGroup(title string, blocks []helpBlock) []helpBlock {
+func helpGroup(th *theme.Theme, title string, blocks []helpBlock) []helpBlock {
 	for i := range blocks {
-		blocks[i].again = s.th.Title.Render(title) + s.th.Dim.Render(" (continued)")
+		blocks[i].again = th.Title.Render(title) + th.Dim.Render(" (continued)")
 	}
-	blocks[0] = helpBlock{lines: append([]string{s.th.Title.Render(title)}, blocks[0].lines...), gap: 1}
+	blocks[0] = helpBlock{lines: append([]string{th.Title.Render(title)}, blocks[0].lines...), gap: 1}
 	return blocks
 }
 
@@ -86,16 +86,16 @@ func (s *window) helpOfKeys(screen Screen, w int) []helpBlock {
 	}{{"This screen", own}, {"Anywhere", global[places:]}, {"Screens", global[:places]},
 		{"Moving", keymap.All(s.keys.Nav)}} {
 		if len(group.keys) > 0 {
-			out = append(out, s.helpGroup(group.title, s.helpLines(group.keys, w))...)
+			out = append(out, helpGroup(s.th, group.title, helpLines(s.th, group.keys, w))...)
 		}
 	}
-	return append(out, s.helpGroup("Signs", s.helpSigns(w))...)
+	return append(out, helpGroup(s.th, "Signs", helpSigns(s.th, w))...)
 }
 
 // helpSigns explains the signs of the margin and of all screens; those of a list's rows are in its topic.
-func (s *window) helpSigns(w int) []helpBlock {
+func helpSigns(th *theme.Theme, w int) []helpBlock {
 	var out []helpBlock
-	signs := s.th.Signs
+	signs := th.Signs
 	for _, one := range [][2]string{
 		{signs.Cursor, "in the margin: the row of the cursor"},
 		{signs.Mark, "in the margin: a marked row"},
@@ -110,14 +110,14 @@ func (s *window) helpSigns(w int) []helpBlock {
 		{"·", "hidden or unsafe character; the raw view is exact. " +
 			"Joined emoji and some Indic and Persian spellings show it too."},
 	} {
-		out = append(out, helpBlock{lines: s.helpEntry(one[0], namesIn(w, 1), s.th.Key, one[1], theme.Style{}, w)})
+		out = append(out, helpBlock{lines: helpEntry(one[0], namesIn(w, 1), th.Key, one[1], theme.Style{}, w)})
 	}
 	return out
 }
 
 // helpLines returns keys with their sentences. A reason that switches off several of them
 // is shown once, below them.
-func (s *window) helpLines(keys []keymap.Key, w int) []helpBlock {
+func helpLines(th *theme.Theme, keys []keymap.Key, w int) []helpBlock {
 	off := map[string][]string{} // names by reason
 	var reasons []string
 	var out []helpBlock
@@ -133,24 +133,24 @@ func (s *window) helpLines(keys []keymap.Key, w int) []helpBlock {
 	}
 	names := namesIn(w, widest)
 	for _, k := range keys {
-		name, text := s.th.Key, theme.Style{}
+		name, text := th.Key, theme.Style{}
 		why := k.Why()
 		if why != "" {
-			name, text = s.th.Dim, s.th.Dim
+			name, text = th.Dim, th.Dim
 		}
-		lines := s.helpEntry(strings.Join(k.Shown(), " "), names, name, k.Long, text, w)
+		lines := helpEntry(strings.Join(k.Shown(), " "), names, name, k.Long, text, w)
 		if why != "" {
-			lines[0] = s.th.Dim.Render(s.th.Signs.Off) + lines[0][1:]
+			lines[0] = th.Dim.Render(th.Signs.Off) + lines[0][1:]
 		}
 		if len(off[why]) == 1 {
-			lines = append(lines, s.helpEntry("", names, name, "off: "+why, s.th.Warn, w)...)
+			lines = append(lines, helpEntry("", names, name, "off: "+why, th.Warn, w)...)
 		}
 		out = append(out, helpBlock{lines: lines})
 	}
 	for _, why := range reasons {
 		if len(off[why]) > 1 {
-			out = append(out, helpBlock{lines: s.helpEntry("", names, s.th.Dim, strings.Join(off[why], " ")+" off: "+why,
-				s.th.Warn, w)})
+			out = append(out, helpBlock{lines: helpEntry("", names, th.Dim, strings.Join(off[why], " ")+" off: "+why,
+				th.Warn, w)})
 		}
 	}
 	return out
@@ -166,7 +166,7 @@ func namesIn(w, widest int) int {
 }
 
 // helpEntry returns a name and its explanation in lines of w cells; the names take names cells.
-func (s *window) helpEntry(name string, names int, ns theme.Style, text string, ts theme.Style, w int) []string {
+func helpEntry(name string, names int, ns theme.Style, text string, ts theme.Style, w int) []string {
 	out := draw.Wrap(text, max(w-names-2, 8))
 	for i, l := range out {
 		if i > 0 {
@@ -204,7 +204,7 @@ func textAt(l string) int {
 
 // helpColumns lays blocks out in the number of columns (of at least least cells) that needs the
 // fewest lines. blocks makes them for a width.
-func (s *window) helpColumns(w, least int, blocks func(w int) []helpBlock) []string {
+func helpColumns(w, least int, blocks func(w int) []helpBlock) []string {
 	var best [][]string
 	bestW := w
 	for n := 1; n <= helpAcross; n++ {

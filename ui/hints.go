@@ -10,34 +10,37 @@ import (
 
 // hintBar is the last line: the keys that have an effect now.
 type hintBar struct {
-	status *statusLine
-	hinted [2]hinted // the drawn one, and the next
+	win     *window
+	stack   *screenStack
+	dialogs *dialogStack
+	status  *statusLine
+	hinted  [2]hinted // the drawn one, and the next
 }
 
-// hints returns the last line: the keys that have an effect here.
-func (s *hintBar) hints() string {
-	if s.status.win.chrome() == 3 {
-		if line := s.status.noticeLine(s.status.win.w); line != "" {
+// line returns the last line: the keys that have an effect here.
+func (s *hintBar) line() string {
+	if s.win.chrome() == 3 {
+		if line := s.status.noticeLine(s.win.w); line != "" {
 			return line
 		}
 	}
-	if n := len(s.status.dialogs.overlays); n > 0 {
-		return s.hintLine(s.status.dialogs.overlays[n-1].keys(), nil)
+	if o := s.dialogs.top(); o != nil {
+		return s.hintLine(o.keys(), nil)
 	}
-	top := s.status.stack.top()
+	top := s.stack.top()
 	if top == nil {
 		return ""
 	}
 	if top.screen.Editing() { // the other keys are text now
 		return s.hintLine(top.screen.Keys(), nil)
 	}
-	last := []keymap.Key{s.status.win.keys.Global.Help, s.status.win.keys.Global.Palette}
+	last := []keymap.Key{s.win.keys.Global.Help, s.win.keys.Global.Palette}
 	if src := top.screen.Source(); src.Class != "" {
-		k := s.status.win.keys.Global.Reload
+		k := s.win.keys.Global.Reload
 		k.SetHelp("r", "reload ("+safe(src.Class)+")")
 		last = append(last, k)
 	}
-	return s.hintLine(s.status.win.offered(top.screen.Keys()), last)
+	return s.hintLine(s.win.offered(top.screen.Keys()), last)
 }
 
 // offered returns the keys of a screen that are on: first the one that opens,
@@ -68,7 +71,7 @@ type hinted struct {
 // edge.
 func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 	was, now := &s.hinted[0], &s.hinted[1]
-	now.width, now.left, now.right, now.names = s.status.win.w, now.left[:0], now.right[:0], now.names[:0]
+	now.width, now.left, now.right, now.names = s.win.w, now.left[:0], now.right[:0], now.names[:0]
 	for i := range last {
 		h := last[i].Help()
 		now.right, now.names = append(now.right, label{h.Key, h.Desc}), append(now.names, last[i].Name)
@@ -91,7 +94,7 @@ func (s *hintBar) hintLine(keys, last []keymap.Key) string {
 // right edge, the most important first, and to the others. Both
 // margins stay empty.
 func (s *hintBar) drawHints(keys, last []label) string {
-	room := s.status.win.w // a margin on each side, and no gap after the last one
+	room := s.win.w // a margin on each side, and no gap after the last one
 	fits := func(list []label, i int) bool {
 		if i >= len(list) {
 			return false
@@ -113,14 +116,14 @@ func (s *hintBar) drawHints(keys, last []label) string {
 		}
 	}
 	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // in reading order: reload, help, commands
-	return draw.Spread(" "+s.status.win.labels(keys[:l]), s.status.win.labels(right), s.status.win.w-1)
+	return draw.Spread(" "+s.labels(keys[:l]), s.labels(right), s.win.w-1)
 }
 
 // labels draws keys on one line.
-func (s *window) labels(list []label) string {
+func (s *hintBar) labels(list []label) string {
 	out := make([]string, len(list))
 	for i, l := range list {
-		out[i] = s.th.Key.Render(l.key) + " " + s.th.Dim.Render(l.does)
+		out[i] = s.win.th.Key.Render(l.key) + " " + s.win.th.Dim.Render(l.does)
 	}
 	return strings.Join(out, "  ")
 }

@@ -14,7 +14,11 @@ import (
 // (docs/decisions/0006).
 func (s *Shell) key(p keymap.Press) tea.Cmd {
 	s.route.afterRead, s.clicked = waitingKey{}, clicked{}
-	if s.idle.onKey() {
+	switch now := s.win.now(); {
+	case s.lock.on:
+		s.unlock(now)
+		return nil
+	case s.lock.drops(now):
 		return nil
 	}
 	if p.Pasted || len(p.Runes) < 2 {
@@ -43,18 +47,18 @@ func (s *router) editing() bool {
 // else to the top screen.
 func (s *Shell) press(p keymap.Press) tea.Cmd {
 	if s.win.keys.Global.Leave.Match(p) {
-		return s.exit.interrupt()
+		return s.interrupt()
 	}
 	if s.sent.leaving || !s.win.fits() { // the person does not see the screen
 		return nil
 	}
-	if n := len(s.dialogs.overlays); n > 0 {
-		return s.overlayKey(s.dialogs.overlays[n-1], p)
+	if o := s.dialogs.top(); o != nil {
+		return s.overlayKey(o, p)
 	}
 	top := s.stack.top()
 	if top == nil { // the first screen could not be made
 		if s.win.keys.Global.Quit.Match(p) {
-			return s.exit.askLeave()
+			return s.Back()
 		}
 		cmd, _ := s.route.jump(p)
 		return cmd
@@ -145,10 +149,10 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 		if a != nil || cmd != nil {
 			return tea.Batch(s.act(top, a), cmd), true
 		}
-		if len(s.stack.stack) <= 1 && g.Back.Match(p) {
+		if s.stack.root() && g.Back.Match(p) {
 			return s.status.hint(Info, "Nothing to go back to; "+g.Quit.Help().Key+" leaves."), true
 		}
-		return s.route.back(), true
+		return s.Back(), true
 	case g.Help.Match(p):
 		s.dialogs.push(newHelp(s, top))
 	case g.Palette.Match(p):
@@ -160,9 +164,9 @@ func (s *Shell) globalKey(top *openScreen, p keymap.Press) (tea.Cmd, bool) {
 	case g.Why.Match(p):
 		return s.act(top, s.why(top.screen.Place())), true
 	case g.Zone.Match(p):
-		return s.mode.toggleZone(), true
+		return s.showUTC(s.win.shown.zone != time.UTC), true
 	case g.Reveal.Match(p):
-		return s.mode.reveal(), true
+		return s.reveal(), true
 	case g.Before.Match(p):
 		return s.route.travel(-1), true
 	case g.After.Match(p):
@@ -211,7 +215,7 @@ func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 // other instead of stacking.
 func (s *router) visit(p Place) tea.Cmd {
 	top := s.stack.top()
-	if top != nil && top.visited && len(s.stack.stack) > 1 && isSide(top.screen.Place().Kind) && s.stack.indexOf(p) < 0 {
+	if top != nil && top.visited && !s.stack.root() && isSide(top.screen.Place().Kind) && s.stack.indexOf(p) < 0 {
 		cmd := s.replace(top, p)
 		s.stack.top().visited = true
 		return cmd

@@ -32,16 +32,10 @@ func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 	return tea.Sequence(cmd, func() tea.Msg { return writeEndedMsg{n} })
 }
 
-// exit holds how the console exits.
-type exit struct {
-	route   *router
-	context string // the context to open next; "": none
-}
-
 // writeEnded records the end of a write.
-func (s *exit) writeEnded(m writeEndedMsg) tea.Cmd {
-	delete(s.route.sent.writes, m.n)
-	if s.route.sent.leaving && len(s.route.sent.writes) == 0 {
+func (s *Shell) writeEnded(m writeEndedMsg) tea.Cmd {
+	delete(s.sent.writes, m.n)
+	if s.sent.leaving && len(s.sent.writes) == 0 {
 		return s.quit()
 	}
 	return nil
@@ -50,14 +44,28 @@ func (s *exit) writeEnded(m writeEndedMsg) tea.Cmd {
 // waiting returns the names of writes that were sent and not answered yet.
 func (s *sentWrites) waiting() []string { return slices.Sorted(maps.Values(s.writes)) }
 
-// askLeave handles q on the root screen.
-func (s *exit) askLeave() tea.Cmd {
+// Back closes the screen on top; on the last one it asks to leave.
+func (s *Shell) Back() tea.Cmd {
+	if !s.stack.root() {
+		return s.route.unwind(len(s.stack.stack) - 2)
+	}
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
 		yields: true}
-	if len(s.route.sent.writes) > 0 {
+	if len(s.sent.writes) > 0 {
 		c.Risk = "A request has no answer yet. The console waits for the answer, then closes."
 	}
-	return s.route.perform(nil, do(func(s *Shell) tea.Cmd { s.dialogs.push(newQuestion(s, 0, c)); return nil }))
+	s.dialogs.push(newQuestion(s.win, 0, c))
+	return nil
+}
+
+// closing calls then; if a screen of the list has typed text, it asks first. next is that of askDiscard.
+func (s *router) closing(list []*openScreen, next string, then func(*Shell) tea.Cmd) tea.Cmd {
+	for _, st := range list {
+		if what := unsaved(st); what != "" {
+			return s.askDiscard(what, next, then)
+		}
+	}
+	return s.perform(nil, do(then))
 }
 
 // askDiscard asks before what ("the form") is lost; next is a sentence about the consequence, or "".
@@ -66,59 +74,47 @@ func (s *router) askDiscard(what, next string, then func(*Shell) tea.Cmd) tea.Cm
 		Title: "Discard typed text", Ask: "Discard " + what + "?", Verb: "Discard", SkipTypedConfirmation: true, then: then,
 		Risk: next,
 	}
-	return s.perform(nil, do(func(s *Shell) tea.Cmd { s.dialogs.push(newQuestion(s, 0, c)); return nil }))
+	s.dialogs.push(newQuestion(s.win, 0, c))
+	return nil
 }
 
 // interrupt handles ctrl+c: it exits at once, but asks if typed text would be
 // lost. A second ctrl+c in that question exits.
-func (s *exit) interrupt() tea.Cmd {
-	if s.route.sent.leaving {
+func (s *Shell) interrupt() tea.Cmd {
+	if s.sent.leaving {
 		return nil // the status line shows the writes
 	}
-	if n := len(s.route.dialogs.overlays); n > 0 {
-		switch o := s.route.dialogs.overlays[n-1].(type) {
-		case *question:
-			return s.leave()
-		case *input:
-			if what := o.model.form().unsaved(); what != "" {
-				return s.route.askDiscard(what, "The console closes.", leave)
-			}
-		}
-	}
-	for _, st := range s.route.stack.stack {
-		if what := unsaved(st); what != "" {
+	switch o := s.dialogs.top().(type) {
+	case *question:
+		return s.Leave()
+	case *input:
+		if what := o.model.form().unsaved(); what != "" {
 			return s.route.askDiscard(what, "The console closes.", leave)
 		}
 	}
-	return s.leave()
+	return s.route.closing(s.stack.stack, "The console closes.", leave)
 }
 
 // Leave ends the console: it drops writes that were not sent, and QuitMsg follows after the
 // answers to the others.
-func (s *Shell) Leave() tea.Cmd { return s.exit.leave() }
-
-func (s *exit) leave() tea.Cmd {
-	s.route.win.end()
-	s.route.dialogs.overlays = nil
-	if len(s.route.sent.writes) > 0 {
-		s.route.sent.leaving = true
+func (s *Shell) Leave() tea.Cmd {
+	s.win.end()
+	s.dialogs.overlays = nil
+	if len(s.sent.writes) > 0 {
+		s.sent.leaving = true
 		return nil
 	}
 	return s.quit()
 }
 
-func (s *exit) quit() tea.Cmd {
-	s.route.sent.gone = true
-	for _, st := range s.route.stack.stack {
+func (s *Shell) quit() tea.Cmd {
+	s.sent.gone = true
+	for _, st := range s.stack.stack {
 		st.cancel()
 	}
 	return tea.Quit
 }
 
-// Outcome returns the names of writes without an answer if the program ended without Leave
-// (the terminal was lost). Call it after the loop.
-func (s *sentWrites) Outcome() []string { return s.waiting() }
-
 func safe(line string) string { return untrusted.Text(line).Line(400) }
 
-func leave(s *Shell) tea.Cmd { return s.exit.leave() }
+func leave(s *Shell) tea.Cmd { return s.Leave() }

@@ -32,8 +32,8 @@ type menu struct {
 	enter bool    // enter was pressed before they arrived
 }
 
-func newMenu(s *Shell, owner screenID, c Choose) *menu {
-	m := &menu{dialog: dialog{owner}, k: s.win.keys.Menu, edit: widget.Edit{Max: 100}}
+func newMenu(s *window, owner screenID, c Choose) *menu {
+	m := &menu{dialog: dialog{owner}, k: s.keys.Menu, edit: widget.Edit{Max: 100}}
 	m.show(c)
 	return m
 }

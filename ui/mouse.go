@@ -27,10 +27,10 @@ const wheelLines = 3
 // mouse scrolls by the wheel, and selects and opens rows by clicks. It ignores events while a
 // question, form or explanation is open: the mouse never answers one.
 func (s *Shell) mouse(m tea.MouseMsg) tea.Cmd {
-	if !s.status.visible() || s.sent.leaving {
+	if !s.visible() || s.sent.leaving {
 		return nil
 	}
-	s.status.lock.lastKey = s.win.now()
+	s.lock.lastKey = s.win.now()
 	e := tea.MouseEvent(m)
 	switch {
 	case e.Button == tea.MouseButtonWheelUp:
@@ -66,15 +66,15 @@ func (s *Shell) wheel(e tea.MouseEvent, by int, line, choice keymap.Key) tea.Cmd
 	}
 	var cmds []tea.Cmd
 	for range wheelLines {
-		if n := len(s.dialogs.overlays); n > 0 {
-			switch o := s.dialogs.overlays[n-1].(type) {
-			case *pager:
-				cmds = append(cmds, s.overlayKey(o, line.Msg()))
-			case *menu:
-				cmds = append(cmds, s.overlayKey(o, choice.Msg()))
+		switch o := s.dialogs.top().(type) {
+		case nil:
+			if top := s.stack.top(); top != nil && !top.screen.Editing() {
+				cmds = append(cmds, s.route.deliver(top, line.Msg()))
 			}
-		} else if top := s.stack.top(); top != nil && !top.screen.Editing() {
-			cmds = append(cmds, s.route.deliver(top, line.Msg()))
+		case *pager:
+			cmds = append(cmds, s.overlayKey(o, line.Msg()))
+		case *menu:
+			cmds = append(cmds, s.overlayKey(o, choice.Msg()))
 		}
 	}
 	return tea.Batch(cmds...)

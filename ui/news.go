@@ -91,7 +91,7 @@ type CallFacts struct {
 // drawn text must draw it again.
 type DisplayChanged struct{ Broadcast }
 
-// Toast is a notice from outside the screens: a colleague asks for an approval, or an
+// Toast is a notice from outside the stack: a colleague asks for an approval, or an
 // earlier job is interrupted.
 type Toast struct {
 	Broadcast

@@ -18,17 +18,16 @@ const (
 	noticeLong  = 10 * time.Second
 )
 
-// statusLine is the line of notices, and the idle lock, which keeps the notices that arrive
-// while the screen is blank.
+// statusLine is the line of notices.
 type statusLine struct {
-	win     *window
-	stack   *screenStack
-	dialogs *dialogStack
-	sent    *sentWrites
-	head    *topLine
-	notice  notice
-	waits   []notice // news that are shown after notice
-	lock    idleLock
+	win      *window
+	stack    *screenStack
+	dialogs  *dialogStack
+	sent     *sentWrites
+	activity *activity
+	lock     *idleLock // keeps notices that arrive while the screen is blank
+	notice   notice
+	waits    []notice // news that are shown after notice
 }
 
 // notice is the line at the bottom.
@@ -44,6 +43,18 @@ type notice struct {
 	about *verdict.Finding
 }
 
+// take shows news that are notices, and a verdict whose first cause is another one.
+func (s *statusLine) take(msg BroadcastMsg) {
+	switch m := msg.(type) {
+	case VerdictFacts:
+		if t, changed := s.newVerdict(m); changed {
+			s.toast(t)
+		}
+	case Toast:
+		s.toast(m)
+	}
+}
+
 // bad reports whether a notice of this level is a warning or error, which is counted.
 func (k Level) bad() bool { return k == Error || k == Warning }
 
@@ -57,7 +68,7 @@ func (s *statusLine) notify(k Level, line string) tea.Cmd {
 
 // tell is notify for a notice with a hint.
 func (s *statusLine) tell(n Notify) tea.Cmd {
-	s.head.activity.note(s.win.now(), n.Level, n.Text)
+	s.activity.note(s.win.now(), n.Level, n.Text)
 	return s.put(s.made(n))
 }
 
@@ -117,10 +128,10 @@ func (s *statusLine) withHint(n notice, text string) string {
 // and the others after them. A notice after a key does replace the current one.
 func (s *statusLine) toast(t Toast) {
 	for _, line := range t.Each {
-		s.head.activity.note(s.win.now(), t.Level, line)
+		s.activity.note(s.win.now(), t.Level, line)
 	}
 	if len(t.Each) == 0 {
-		s.head.activity.note(s.win.now(), t.Level, t.Text)
+		s.activity.note(s.win.now(), t.Level, t.Text)
 	}
 	n := s.made(Notify{Level: t.Level, Text: t.Text, Hint: t.Hint})
 	n.news, n.about = true, t.About

@@ -217,8 +217,8 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	tail := []string{th.Accent.Render(th.Signs.Crumb) + " " + d.edit.View(th, max(in-2, 1), true, typedHint)}
 	rows := d.rows()
 	if d.note != "" {
-		for _, l := range draw.Wrap(s.win.th.Signs.Warn+" "+d.note, in) {
-			tail = append(tail, s.win.th.Warn.Render(l))
+		for _, l := range draw.Wrap(th.Signs.Warn+" "+d.note, in) {
+			tail = append(tail, th.Warn.Render(l))
 		}
 	}
 	room := max(h-2-hangsAt-len(tail), 0)
@@ -233,11 +233,11 @@ func (d *opener) panel(s *Shell, w, h int, _ time.Time) panel {
 	}
 	if lines := draw.Wrap(head, in); head != "" && head != d.note && room > len(lines) {
 		for _, l := range lines {
-			tail = append(tail, s.win.th.Dim.Render(l))
+			tail = append(tail, th.Dim.Render(l))
 		}
 		room -= len(lines)
 	}
 	items := s.win.choices(rows)
-	tail = append(tail, choiceLines(s.win.th, items, d.at, in, min(room, max(len(items), 1)), false)...)
+	tail = append(tail, choiceLines(th, items, d.at, in, min(room, max(len(items), 1)), false)...)
 	return panel{title: d.title(), width: width, hangs: true, tail: tail, tone: theme.Accent}
 }

@@ -138,6 +138,14 @@ type do func(*Shell) tea.Cmd
 
 func (do) isAction() {}
 
+// top returns the dialog on top; nil: none is open.
+func (s *dialogStack) top() overlay {
+	if len(s.overlays) == 0 {
+		return nil
+	}
+	return s.overlays[len(s.overlays)-1]
+}
+
 func (s *dialogStack) push(o overlay) { s.overlays = append(s.overlays, o) }
 
 // overlayKey passes a key to the top dialog.

@@ -30,13 +30,13 @@ type pager struct {
 	shows keymap.Key // reveals masked values
 }
 
-func newPager(s *Shell, owner screenID, title string, lines func(*Shell) []string) *pager {
+func newPager(s *window, owner screenID, title string, lines func(*Shell) []string) *pager {
 	return &pager{dialog: dialog{owner}, title: title, lines: lines, wide: pagerWidth,
-		view: widget.NewViewer(s.win.th, s.win.keys), k: s.win.keys.Viewer, shows: s.win.keys.Global.Reveal}
+		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer, shows: s.keys.Global.Reveal}
 }
 
 // newRaw returns a pager with JSON, masked while masking is on.
-func newRaw(s *Shell, owner screenID, a Raw) *pager {
+func newRaw(s *window, owner screenID, a Raw) *pager {
 	p := newPager(s, owner, a.Title, nil)
 	p.raw = a.JSON
 	p.readRaw(s)
@@ -44,8 +44,8 @@ func newRaw(s *Shell, owner screenID, a Raw) *pager {
 }
 
 // readRaw makes lines and copy from raw.
-func (p *pager) readRaw(s *Shell) {
-	p.hides = s.win.shown.hides()
+func (p *pager) readRaw(s *window) {
+	p.hides = s.shown.hides()
 	is := mask.JSONIf(p.raw, p.hides)
 	lines, whole := format.JSON(is, maxRawLines)
 	if !whole {
@@ -89,7 +89,7 @@ func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
 	case p.copy.Text != "" && p.k.Copy.Match(msg):
 		return p.copy, nil, false
 	case p.raw != nil && p.shows.Match(msg):
-		return do(func(s *Shell) tea.Cmd { return s.mode.reveal() }), nil, false
+		return do(func(s *Shell) tea.Cmd { return s.reveal() }), nil, false
 	default:
 		p.view.Update(msg)
 	}
@@ -105,7 +105,7 @@ func (p *pager) layout(s *Shell) {
 	w := p.room(s)
 	again := p.raw != nil && p.hides != s.win.shown.hides()
 	if again {
-		p.readRaw(s)
+		p.readRaw(s.win)
 	}
 	p.h = max(h-2, 1)
 	if again || p.live != nil || w != p.w {

@@ -22,16 +22,16 @@ type palette struct {
 
 // openPalette opens the palette over a screen.
 func (s *Shell) openPalette(top *openScreen) tea.Cmd {
-	p := s.gather(top)
-	m := newMenu(s, top.id, Choose{Title: "Commands", Items: p.items,
+	p := newPalette(s, top)
+	m := newMenu(s.win, top.id, Choose{Title: "Commands", Items: p.items,
 		Pick: func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil }})
 	m.finds, m.refuses = true, true
 	s.dialogs.push(m)
 	return m.look(s)
 }
 
-// gather lists the entries; those that match equally well keep this order.
-func (s *Shell) gather(top *openScreen) *palette {
+// newPalette lists the entries; those that match equally well keep this order.
+func newPalette(s *Shell, top *openScreen) *palette {
 	p := &palette{s: s, seen: map[string]bool{}}
 	g := &s.win.keys.Global
 	skip := append(keymap.All(s.win.keys.Nav), g.Palette, g.Back, g.Quit, g.Leave, g.Zone)
@@ -157,9 +157,9 @@ func (p *palette) own() {
 		func(s *Shell) tea.Cmd { return s.route.visit(Place{Kind: KindCompliance}) })
 	zone := s.win.keys.Global.Zone.Help().Key
 	p.add(Choice{Text: "utc", About: "show times in UTC", Note: zone, Words: []string{"time zone utc"}},
-		func(s *Shell) tea.Cmd { return s.mode.showUTC(true) })
+		func(s *Shell) tea.Cmd { return s.showUTC(true) })
 	p.add(Choice{Text: "local time", About: "show times in the local time zone", Note: zone,
-		Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.mode.showUTC(false) })
+		Words: []string{"time zone local"}}, func(s *Shell) tea.Cmd { return s.showUTC(false) })
 	if s.win.opt.Themes != nil {
 		for _, name := range theme.Names() {
 			p.add(Choice{Text: "theme " + name, About: "change the colours; your choice is kept",
@@ -171,7 +171,7 @@ func (p *palette) own() {
 	p.add(Choice{Text: "back", About: "back to the previous screen", Note: "esc"},
 		func(s *Shell) tea.Cmd { return s.press(s.win.keys.Global.Back.Msg()) })
 	p.add(Choice{Text: "quit", About: "leave the console", Note: s.win.keys.Global.Leave.Help().Key,
-		Words: []string{"q", "exit", "leave"}}, func(s *Shell) tea.Cmd { return s.exit.interrupt() })
+		Words: []string{"q", "exit", "leave"}}, (*Shell).interrupt)
 }
 
 // contexts adds the other contexts of the config.
@@ -186,7 +186,7 @@ func (p *palette) contexts() {
 		}
 		p.add(Choice{Text: "ctx " + name, About: strings.Join(is, ", ") + " " + p.s.win.th.Signs.Sep + " leaves " +
 			p.s.win.opt.About.Context, Words: []string{"context " + name, name}},
-			func(s *Shell) tea.Cmd { return s.exit.switchContext(name) })
+			func(s *Shell) tea.Cmd { return s.switchContext(name) })
 	}
 	if len(p.s.win.opt.Contexts) == 0 {
 		p.add(Choice{Text: "ctx", About: "open another context", Words: []string{"context"},
@@ -248,18 +248,18 @@ func pressable(kind string, k keymap.Key) bool {
 
 // Named finds the palette entry with exactly this name; ok is false if there is none. why is
 // the reason why it cannot be done now; do then shows the reason, too.
-func (s Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
-	top := s.stack.top()
+func (d Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
+	top := d.Shell.stack.top()
 	if top == nil || name == "" {
 		return nil, "", false
 	}
-	p := s.gather(top)
+	p := newPalette(d.Shell, top)
 	hits := ranked(p.items, name)
 	if len(hits) == 0 || p.items[hits[0]].fit(name) != fitsExactly {
 		return nil, "", false
 	}
 	at := hits[0]
-	return func() tea.Cmd { return p.acts[at](s.Shell) }, p.items[at].Why, true
+	return func() tea.Cmd { return p.acts[at](d.Shell) }, p.items[at].Why, true
 }
 
 // offers reports whether a global key has an effect here: reload and panes depend on

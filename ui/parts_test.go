@@ -12,8 +12,7 @@ import (
 func TestStatusLineAlone(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	w := &window{now: func() time.Time { return now }, shown: &display{}}
-	stack := &screenStack{win: w}
-	s := &statusLine{win: w, stack: stack, head: &topLine{win: w, stack: stack}}
+	s := &statusLine{win: w, stack: &screenStack{win: w}, activity: &activity{}, lock: &idleLock{}}
 	s.toast(Toast{Level: Success, Text: "first"})
 	s.toast(Toast{Level: Success, Text: "second"})
 	if s.notice.text != "first" || len(s.waits) != 1 {

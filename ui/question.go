@@ -51,10 +51,10 @@ type question struct {
 	cancel keymap.Key
 }
 
-func newQuestion(s *Shell, owner screenID, c Confirm) *question {
+func newQuestion(s *window, owner screenID, c Confirm) *question {
 	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
-		k: s.win.keys.Dialog, nav: s.win.keys.Nav, cancel: s.win.keys.Form.Cancel}
-	q.typed = s.win.opt.About.Environment == Production && !c.SkipTypedConfirmation
+		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
+	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
 	// Safe to draw, whatever its source; the digest is of the exact content.
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
 	q.c.Facts, q.c.IDLabel = safeFacts(c.Facts), cmp.Or(safe(c.IDLabel), "id")
@@ -107,8 +107,8 @@ type drawnMsg struct{ n uint64 }
 func (drawnMsg) AfterFrame() {}
 
 // awaitDrawn requests a drawnMsg for the new questions.
-func (s *router) awaitDrawn() tea.Cmd {
-	if !s.status.visible() {
+func (s *Shell) awaitDrawn() tea.Cmd {
+	if !s.visible() {
 		return nil
 	}
 	var cmds []tea.Cmd
@@ -124,12 +124,12 @@ func (s *router) awaitDrawn() tea.Cmd {
 }
 
 // onDrawn arms the drawn question; for one that was not visible it requests another drawnMsg.
-func (s *router) onDrawn(m drawnMsg) {
+func (s *Shell) onDrawn(m drawnMsg) {
 	for _, q := range s.dialogs.questions() {
 		if q.asked != m.n {
 			continue
 		}
-		if q.asked = 0; s.status.visible() {
+		if q.asked = 0; s.visible() {
 			q.drawn, q.armed = true, later(q.armed, s.win.now().Add(armAfter))
 		}
 	}

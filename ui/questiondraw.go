@@ -36,7 +36,7 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 // layout implements overlay. The last line counts as shown when it is in the window; a yes then waits for the frame
 // that shows it. A window of another size begins at the first line again.
 func (q *question) layout(s *Shell) {
-	if !s.status.visible() || q.read {
+	if !s.visible() || q.read {
 		return
 	}
 	w, h := s.win.area()

@@ -34,7 +34,6 @@ type router struct {
 	win       *window
 	stack     *screenStack
 	dialogs   *dialogStack
-	sent      *sentWrites
 	head      *topLine
 	status    *statusLine
 	perform   func(st *openScreen, a Action) tea.Cmd
@@ -51,6 +50,9 @@ func (s *screenStack) top() *openScreen {
 	}
 	return s.stack[len(s.stack)-1]
 }
+
+// root reports whether only the first screen is open.
+func (s *screenStack) root() bool { return len(s.stack) <= 1 }
 
 func (s *screenStack) find(id screenID) *openScreen {
 	if i := slices.IndexFunc(s.stack, func(st *openScreen) bool { return st.id == id }); i >= 0 {
@@ -89,9 +91,10 @@ func (s *router) unknownPlace(p Place) tea.Cmd {
 func (s *screenStack) mount(p Place) *openScreen {
 	s.lastID++
 	ctx, cancel := context.WithCancel(s.win.root)
-	env := &Env{Ctx: ctx, Root: s.win.root, Now: s.win.now, Theme: s.win.th, Keys: s.win.keys, About: s.win.opt.About,
-		filters: s.win.opt.Filters, id: s.lastID, shared: s.win.shown}
-	screen := s.win.opt.Make(env, p)
+	w := s.win
+	env := &Env{Ctx: ctx, Root: w.root, Now: w.now, Theme: w.th, Keys: w.keys, About: w.opt.About, filters: w.opt.Filters,
+		id: s.lastID, shared: w.shown}
+	screen := w.opt.Make(env, p)
 	if screen == nil {
 		cancel()
 		return nil
@@ -125,31 +128,20 @@ func (s *router) makeRoom() {
 // replace replaces an open screen by that of a place; it asks first if the open screen
 // has typed text.
 func (s *router) replace(old *openScreen, p Place) tea.Cmd {
-	swap := func(s *Shell) tea.Cmd {
+	swap := func(*Shell) tea.Cmd {
 		i := slices.Index(s.stack.stack, old)
 		if i < 0 {
 			return nil
 		}
 		next := s.stack.mount(p)
 		if next == nil {
-			return s.route.unknownPlace(p)
+			return s.unknownPlace(p)
 		}
-		s.route.unmount(old)
+		s.unmount(old)
 		s.stack.stack[i] = next
-		return s.route.begin(next)
+		return s.begin(next)
 	}
-	if what := unsaved(old); what != "" {
-		return s.askDiscard(what, "", swap)
-	}
-	return s.perform(nil, do(swap))
-}
-
-// back closes the screen on top; on the last one it asks to leave.
-func (s *router) back() tea.Cmd {
-	if len(s.stack.stack) <= 1 {
-		return s.perform(nil, do(func(s *Shell) tea.Cmd { return s.exit.askLeave() }))
-	}
-	return s.unwind(len(s.stack.stack) - 2)
+	return s.closing([]*openScreen{old}, "", swap)
 }
 
 // unwind closes all screens above stack[i]; it asks first if one of them
@@ -210,24 +202,8 @@ func (s *router) answer(msg Answer) tea.Cmd {
 // broadcast passes news to every open screen and to the header.
 func (s *router) broadcast(msg BroadcastMsg) tea.Cmd {
 	var cmds []tea.Cmd
-	switch m := msg.(type) {
-	case SessionFacts:
-		s.head.session = m
-	case BudgetFacts:
-		s.head.budgets[m.Class] = m
-	case VerdictFacts:
-		if t, changed := s.status.newVerdict(m); changed {
-			s.status.toast(t)
-		}
-	case Toast:
-		s.status.toast(m)
-	case Presence:
-		s.head.others = m
-	case Approvals:
-		s.head.asked, s.head.mine = m.Waiting, m.Mine
-	case CallFacts:
-		s.head.activity.call(m)
-	}
+	s.head.take(msg)
+	s.status.take(msg)
 	for _, st := range slices.Clone(s.stack.stack) {
 		if s.stack.find(st.id) != nil {
 			cmds = append(cmds, s.deliver(st, msg))

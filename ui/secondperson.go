@@ -19,12 +19,12 @@ import (
 // the reason before it.
 func (s *Shell) confirm(st *openScreen, c Confirm) {
 	if len(c.sends) == 0 || !s.win.opt.About.SecondPerson {
-		s.dialogs.push(newQuestion(s, st.id, c))
+		s.dialogs.push(newQuestion(s.win, st.id, c))
 		return
 	}
 	if w, ok := requestFor(s.head.mine, st, c, approval.Approved, s.win.now()); ok {
 		c.consent.Reason, c.Verb = w.Reason, "Send now (approved by "+w.By+")"
-		s.dialogs.push(newQuestion(s, st.id, c.secondPerson("Approved by "+w.By+". This sends it now.")))
+		s.dialogs.push(newQuestion(s.win, st.id, c.secondPerson("Approved by "+w.By+". This sends it now.")))
 		return
 	}
 	waits, _ := requestFor(s.head.mine, st, c, approval.Open, s.win.now())
@@ -37,7 +37,7 @@ func (s *Shell) confirm(st *openScreen, c Confirm) {
 			c.consent, c.Verb = api.Consent{Reason: strings.TrimSpace(v.Text(0)), AskOnly: true}, askFor
 			c.Title, c.Ask = askFor, askFor+": "+lowered(c.Ask)
 			return do(func(s *Shell) tea.Cmd {
-				s.dialogs.push(newQuestion(s, st.id, c.secondPerson("A second person must approve this. Nothing is sent yet.")))
+				s.dialogs.push(newQuestion(s.win, st.id, c.secondPerson("A second person must approve this. Nothing is sent yet.")))
 				return nil
 			}), nil
 		}})

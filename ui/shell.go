@@ -83,24 +83,25 @@ type At struct {
 // Shell is the tea.Model of the console, created by New. It routes messages and keys;
 // each of its parts has separate state and knows only the parts before it.
 type Shell struct {
-	win     *window
-	stack   *screenStack
-	dialogs *dialogStack
-	sent    *sentWrites
-	head    *topLine
-	status  *statusLine
-	hints   *hintBar
-	route   *router
-	mode    *viewMode
-	idle    *idleGuard
-	exit    *exit
+	win      *window
+	stack    *screenStack
+	dialogs  *dialogStack
+	sent     *sentWrites
+	head     *topLine
+	status   *statusLine
+	hints    *hintBar
+	route    *router
+	activity *activity
+	lock     *idleLock
 
 	barred   barred
 	clicked  clicked
 	laid     draw.Laid
 	indented indented
-	ticks    []tick // scheduled
-	tickSeq  uint64
+	wakes    wakes
+
+	searches    int    // for typed texts, in the local data, that have not ended
+	nextContext string // the context to open after this one; "": none
 
 	concluded *evidence.Book // the conclusions of the console's calls
 }
@@ -131,7 +132,7 @@ func New(o Options) *Shell {
 		shown: &display{local: o.Local, zone: o.Local, masked: o.Mask, alone: o.NoPreview, readVerdict: o.Verdict},
 	})
 	s.win.keys.Remap(o.Keys)
-	s.status.lock.lastKey = s.win.now()
+	s.lock.lastKey = s.win.now()
 	if s.concluded = evidence.Of(o.Context); s.concluded == nil {
 		s.concluded = &evidence.Book{}
 		o.Context = evidence.In(o.Context, s.concluded)
@@ -153,13 +154,14 @@ func New(o Options) *Shell {
 func assemble(w *window) *Shell {
 	stack, open, sent := &screenStack{win: w, subject: map[string]string{}}, &dialogStack{},
 		&sentWrites{writes: map[uint64]string{}}
-	head := &topLine{win: w, stack: stack, budgets: map[string]BudgetFacts{}}
-	status := &statusLine{win: w, stack: stack, dialogs: open, sent: sent, head: head}
-	hints := &hintBar{status: status}
-	route := &router{win: w, stack: stack, dialogs: open, sent: sent, head: head, status: status}
+	act, lock := &activity{}, &idleLock{after: w.opt.IdleLock}
+	head := &topLine{win: w, stack: stack, activity: act, budgets: map[string]BudgetFacts{}}
+	status := &statusLine{win: w, stack: stack, dialogs: open, sent: sent, activity: act, lock: lock}
 	s := &Shell{win: w, stack: stack, dialogs: open, sent: sent, head: head, status: status,
-		hints: hints, route: route, mode: &viewMode{route}, idle: &idleGuard{route}, exit: &exit{route: route}}
-	route.perform = s.act
+		activity: act, lock: lock,
+		hints: &hintBar{win: w, stack: stack, dialogs: open, status: status},
+		route: &router{win: w, stack: stack, dialogs: open, head: head, status: status}}
+	s.route.perform = s.act
 	return s
 }
 
@@ -167,7 +169,7 @@ func assemble(w *window) *Shell {
 func (s *Shell) Init() tea.Cmd {
 	cmds := []tea.Cmd{s.route.open(s.win.opt.Start)}
 	cmds = append(cmds, s.win.opt.Feeds...)
-	return tea.Batch(append(cmds, s.schedule())...)
+	return tea.Batch(append(cmds, s.wakes.schedule(s.next, s.win))...)
 }
 
 // Update implements tea.Model. It never waits.
@@ -175,7 +177,7 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if s.sent.gone {
 		return s, nil
 	}
-	lock := s.idle.lockWhenIdle(s.win.now())
+	lock := s.lockWhenIdle(s.win.now())
 	cmd := tea.Batch(s.take(msg), s.pressPending())
 	s.stack.noteTrail()
 	s.head.noteLoading()
@@ -183,7 +185,7 @@ func (s *Shell) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	for _, o := range s.dialogs.overlays {
 		o.layout(s)
 	}
-	return s, tea.Batch(lock, cmd, s.route.awaitDrawn(), s.schedule())
+	return s, tea.Batch(lock, cmd, s.awaitDrawn(), s.wakes.schedule(s.next, s.win))
 }
 
 // noteTrail records the person's place.
@@ -223,7 +225,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case keymap.Press:
 		return s.key(msg)
 	case drawnMsg:
-		s.route.onDrawn(msg)
+		s.onDrawn(msg)
 		return nil
 	case foundMsg:
 		return s.onFound(msg)
@@ -232,12 +234,12 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case moreMsg:
 		return s.onMoreItems(msg)
 	case themeKept:
-		return s.mode.onThemeKept(msg)
+		return s.onThemeKept(msg)
 	case resolvedMsg:
-		s.win.searches--
+		s.searches--
 		return s.resolved(msg)
 	case revealedMsg:
-		return s.mode.revealed(msg)
+		return s.revealed(msg)
 	case tickMsg:
 		return s.ticked(msg)
 	case StreamMsg:
@@ -249,7 +251,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case writeEndedMsg:
-		return s.exit.writeEnded(msg)
+		return s.writeEnded(msg)
 	case copiedMsg:
 		return s.status.copied(msg)
 	case BroadcastMsg:
@@ -302,7 +304,7 @@ func (s *Shell) Lines() []string {
 }
 
 // visible reports whether dialogs and screens are on the terminal.
-func (s *statusLine) visible() bool {
+func (s *Shell) visible() bool {
 	return s.win.fits() && !s.sent.gone && !s.lock.on
 }
 
@@ -313,8 +315,8 @@ func (s *Shell) draw() []string {
 		return []string{draw.Cut("Window too small: needs 20x5.", s.win.w)}
 	case s.sent.gone:
 		return nil
-	case s.status.lock.on:
-		return s.status.blank()
+	case s.lock.on:
+		return s.win.blank(len(s.sent.writes) > 0)
 	}
 	now := s.win.now()
 	lines := make([]string, 0, s.win.h)
@@ -327,7 +329,7 @@ func (s *Shell) draw() []string {
 		if s.win.chrome() >= 4 {
 			lines = append(lines, s.status.placeNotice(lines, noticed))
 		}
-		lines = append(lines, s.hints.hints())
+		lines = append(lines, s.hints.line())
 	}
 	return lines
 }

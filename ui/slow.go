@@ -156,25 +156,3 @@ func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 	}
 	return what + "…", next
 }
-
-// CallWaits says in a sentence why an answer takes long; "" if no call is running.
-func (s Driver) CallWaits() string {
-	c, ok := s.head.pending(s.head.stack.class())
-	now := s.head.win.now()
-	switch {
-	case !ok:
-		return ""
-	case c.Phase == CallRuns && c.moved() != "":
-		went := c.moved()
-		return strings.ToUpper(went[:1]) + went[1:] + "."
-	case c.Phase == CallRuns:
-		if ago, _ := unanswered(c, now); ago != "" {
-			return "The service has not answered for " + ago + "."
-		}
-		return "The service has not answered yet."
-	case !s.head.goes(c).IsZero():
-		left, _ := format.Until(s.head.goes(c), now)
-		return "Waiting for the " + safe(c.Class) + " budget; next call in " + left + "."
-	}
-	return "Waiting for the " + safe(c.Class) + " budget or for the session."
-}

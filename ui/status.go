@@ -12,19 +12,19 @@ import (
 // remedy.
 const noticeMost = 3
 
-// status is the line of notices. Without a notice it is a heavy line in production.
-func (s *window) status(line string) string {
-	if s.opt.About.Environment != Production {
+// framed is the line of notices. Without a notice it is a heavy line in production.
+func (s *statusLine) framed(line string) string {
+	if s.win.opt.About.Environment != Production {
 		if line == "" {
 			return ""
 		}
 		return " " + line
 	}
-	sign, style := s.frame()
+	sign, style := s.win.frame()
 	if line == "" {
-		return style.Render(strings.Repeat(sign, s.w))
+		return style.Render(strings.Repeat(sign, s.win.w))
 	}
-	rest := s.w - 4 - draw.Width(line)
+	rest := s.win.w - 4 - draw.Width(line)
 	return style.Render(strings.Repeat(sign, 2)) + " " + line + " " + style.Render(strings.Repeat(sign, max(rest, 0)))
 }
 
@@ -97,10 +97,10 @@ func (s *statusLine) placeNotice(frame []string, shown bool) string {
 	}
 	lines := s.noticeLines(s.win.w-4, most, shown)
 	if len(lines) == 0 {
-		return s.win.status("")
+		return s.framed("")
 	}
 	for i := range lines {
-		lines[i] = s.win.status(lines[i])
+		lines[i] = s.framed(lines[i])
 	}
 	more, body := len(lines)-1, len(frame)
 	switch {
@@ -109,9 +109,9 @@ func (s *statusLine) placeNotice(frame []string, shown bool) string {
 		return lines[more]
 	case body-s.win.headed() > 2*len(lines) && !s.covers(s.win.headed(), s.win.headed()+len(lines)):
 		copy(frame[s.win.headed():], lines)
-		return s.win.status("")
+		return s.framed("")
 	}
-	return s.win.status(s.noticeLine(s.win.w - 4))
+	return s.framed(s.noticeLine(s.win.w - 4))
 }
 
 // covers reports whether a cursor is on lines from..to of the frame.

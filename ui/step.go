@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/ui/keymap"
@@ -76,25 +78,22 @@ func (s *screenStack) listBelow(p Place) int {
 // swapAbove replaces all screens above stack entry id by that of a place; it asks first if one of
 // them has typed text.
 func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
-	swap := func(s *Shell) tea.Cmd {
+	swap := func(*Shell) tea.Cmd {
 		if s.stack.find(id) == nil {
 			return nil
 		}
 		next := s.stack.mount(p)
 		if next == nil {
-			return s.route.unknownPlace(p)
+			return s.unknownPlace(p)
 		}
 		for s.stack.top().id != id {
-			s.route.unmount(s.stack.top())
+			s.unmount(s.stack.top())
 			s.stack.stack = s.stack.stack[:len(s.stack.stack)-1]
 		}
 		s.stack.stack = append(s.stack.stack, next)
-		return s.route.begin(next)
+		return s.begin(next)
 	}
-	for i := len(s.stack.stack) - 1; s.stack.stack[i].id != id; i-- {
-		if what := unsaved(s.stack.stack[i]); what != "" {
-			return s.askDiscard(what, "", swap)
-		}
-	}
-	return s.perform(nil, do(swap))
+	above := slices.Clone(s.stack.stack[slices.Index(s.stack.stack, s.stack.find(id))+1:])
+	slices.Reverse(above) // the question is about the one on top
+	return s.closing(above, "", swap)
 }

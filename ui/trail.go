@@ -50,7 +50,7 @@ func (s *router) travel(by int) tea.Cmd {
 	}
 	p, top := t.places[to], s.stack.top()
 	var cmd tea.Cmd
-	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && len(s.stack.stack) > 1 && s.stack.indexOf(p) < 0 {
+	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && !s.stack.root() && s.stack.indexOf(p) < 0 {
 		cmd = s.replace(top, p) // replace the object by the earlier one
 	} else {
 		cmd = s.visit(p)

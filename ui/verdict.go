@@ -63,8 +63,8 @@ func (e *Env) ReadVerdict() tea.Cmd {
 }
 
 // ReadVerdict reads the verdict for a host that says a screen.
-func (s Driver) ReadVerdict() tea.Cmd {
-	if st := s.stack.top(); st != nil {
+func (d Driver) ReadVerdict() tea.Cmd {
+	if st := d.Shell.stack.top(); st != nil {
 		return st.env.ReadVerdict()
 	}
 	return nil

@@ -25,8 +25,6 @@ type window struct {
 	end   context.CancelFunc
 	shown *display
 	w, h  int
-
-	searches int // for typed texts, in the local data, that have not ended
 }
 
 // fits reports whether the window has room for dialogs and screens.

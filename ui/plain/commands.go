@@ -60,11 +60,11 @@ func (h *Host) commands() []command {
 			add(h.keyCommand(k))
 		}
 	}
-	if s, ok := h.sh.Top().(ui.Commander); ok && !h.home {
+	if s, ok := h.sh.Shell.Top().(ui.Commander); ok && !h.home {
 		for _, c := range s.Commands() {
 			add(command{name: strings.ToLower(c.Title), help: cmp.Or(c.About, c.Title) + ".", why: c.Why,
 				do: func(ctx context.Context, _ string) error {
-					return h.after(ctx, h.run(ctx, h.sh.RunCommand(c)), keymap.Key{})
+					return h.after(ctx, h.run(ctx, h.sh.Shell.RunCommand(c)), keymap.Key{})
 				}})
 		}
 	}
@@ -166,7 +166,7 @@ func (h *Host) help() {
 	if h.home {
 		h.talk.Say("You are in the main menu. A number opens that screen.")
 	} else {
-		h.talk.Say("You are in: " + strings.Join(ui.Named(h.sh.Top()), ", ") + ".")
+		h.talk.Say("You are in: " + strings.Join(ui.Named(h.sh.Shell.Top()), ", ") + ".")
 		if h.content().Table != nil {
 			h.talk.Say("A number opens that row, or shows it. After a command, it selects the row.")
 		} else if len(h.opening()) > 0 {
@@ -203,10 +203,10 @@ func (h *Host) back(ctx context.Context) error {
 		}
 		return nil
 	}
-	if h.sh.Root() || h.sh.Top() == h.base {
+	if h.sh.Root() || h.sh.Shell.Top() == h.base {
 		return ErrHome
 	}
-	if err := h.run(ctx, h.sh.Back()); err != nil {
+	if err := h.run(ctx, h.sh.Shell.Back()); err != nil {
 		return err
 	}
 	h.sayScreen()
@@ -236,8 +236,8 @@ func (h *Host) key(ctx context.Context, k keymap.Key, arg string) error {
 		arg = ""
 	}
 	switch {
-	case k.Name == l.Open.Name && arg != "" && !h.home && h.lists(h.sh.Top().Place().Kind):
-		return h.openID(ctx, h.sh.Top().Place().Kind, arg)
+	case k.Name == l.Open.Name && arg != "" && !h.home && h.lists(h.sh.Shell.Top().Place().Kind):
+		return h.openID(ctx, h.sh.Shell.Top().Place().Kind, arg)
 	case k.Name == l.Open.Name && arg != "" && !h.home, k.Name == g.OpenID.Name && arg != "":
 		return h.openID(ctx, ui.KindOperation, arg)
 	case (k.Name == g.Documents.Name || k.Name == m.Operations.Documents.Name || k.Name == m.Operation.Documents.Name) &&
@@ -293,14 +293,14 @@ func (h *reader) lists(kind string) bool {
 // openID opens an operation, its documents or a customer by an id that was typed.
 func (h *Host) openID(ctx context.Context, kind, id string) error {
 	if kind == ui.KindOperation || kind == ui.KindDocuments {
-		before := h.sh.Top()
-		if err := h.run(ctx, h.sh.OpenTyped(kind, id)); err != nil {
+		before := h.sh.Shell.Top()
+		if err := h.run(ctx, h.sh.Shell.OpenTyped(kind, id)); err != nil {
 			return err
 		}
-		if at := h.sh.Top(); at == before && at.Place().ID != id { // it was said why
+		if at := h.sh.Shell.Top(); at == before && at.Place().ID != id { // it was said why
 			return nil
 		}
-		return h.open(ctx, Place{Place: h.sh.Top().Place()})
+		return h.open(ctx, Place{Place: h.sh.Shell.Top().Place()})
 	}
 	if err := ui.CheckID(id); err != nil {
 		h.talk.Say("Not a valid id: " + err.Error() + ".")

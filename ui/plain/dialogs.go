@@ -287,7 +287,7 @@ func (h *Host) filter(ctx context.Context) error {
 	}
 	k := h.sh.Map()
 	if strings.EqualFold(text, "help") {
-		if g, ok := h.sh.Top().(ui.HelpTopic); ok {
+		if g, ok := h.sh.Shell.Top().(ui.HelpTopic); ok {
 			title, lines := g.HelpTopic()
 			h.talk.Say(append([]string{title + "."}, sentences(lines)...)...)
 		}

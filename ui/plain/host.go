@@ -120,7 +120,7 @@ func (h *Host) update(msg tea.Msg) tea.Cmd {
 			h.talk.Say("News. " + s)
 		}
 	}
-	_, cmd := h.sh.Update(msg)
+	_, cmd := h.sh.Shell.Update(msg)
 	return cmd
 }
 
@@ -172,7 +172,7 @@ func (h *Host) converse(ctx context.Context) error {
 
 // named returns the name of what is open: a page, else the screen.
 func (h *reader) named() string {
-	names := ui.Named(h.sh.Top())
+	names := ui.Named(h.sh.Shell.Top())
 	return names[len(names)-1]
 }
 
@@ -237,20 +237,20 @@ func (h *reader) sayHome() {
 
 // open opens a place and prints it.
 func (h *Host) open(ctx context.Context, p Place) error {
-	before := h.sh.Top()
+	before := h.sh.Shell.Top()
 	if p.ByID {
-		h.loop.start(h.sh.AskID(p.Kind), false)
+		h.loop.start(h.sh.Shell.AskID(p.Kind), false)
 		if err := h.dialogs(ctx); err != nil {
 			return err
 		}
-		if h.sh.Top() == before && h.sh.Top().Place().ID == "" {
+		if h.sh.Shell.Top() == before && h.sh.Shell.Top().Place().ID == "" {
 			return nil
 		}
 	} else if err := h.run(ctx, h.sh.Show(p.Place)); err != nil {
 		return err
 	}
 	if h.home {
-		h.home, h.base = false, h.sh.Top()
+		h.home, h.base = false, h.sh.Shell.Top()
 	}
 	h.sayScreen()
 	return nil
@@ -355,7 +355,7 @@ func (h *Host) point(n int) bool {
 	if n < 1 || n > len(links) {
 		return false
 	}
-	return h.sh.Top().(ui.Linker).Point(links[n-1].ID)
+	return h.sh.Shell.Top().(ui.Linker).Point(links[n-1].ID)
 }
 
 // selectRow puts the cursor on a row of the page; false after saying why not.
@@ -366,7 +366,7 @@ func (h *Host) selectRow(n int) bool {
 		return false
 	}
 	from, to := t.Cursor.Visible()
-	s, ok := h.sh.Top().(ui.Selecter)
+	s, ok := h.sh.Shell.Top().(ui.Selecter)
 	if n <= from || n > to || !ok || !s.Select(t.Cursor.Row(n-1).ID) {
 		h.talk.Say("Type a number on this page: " + format.Count(from+1) + " to " + format.Count(to) + ".")
 		return false
@@ -562,7 +562,7 @@ func (h *Host) settle(ctx context.Context) error {
 		case <-h.loop.more:
 		case <-done:
 			done = nil
-			h.loop.start(h.sh.Leave(), false)
+			h.loop.start(h.sh.Shell.Leave(), false)
 		case <-timer.C:
 			if at := stillAt(still); time.Since(began) >= at {
 				still++
@@ -601,7 +601,7 @@ func (h *reader) busy() (doing string, yes bool) {
 	if h.sh.Searching() {
 		return "searching the index", true
 	}
-	top := h.sh.Top()
+	top := h.sh.Shell.Top()
 	if top == nil {
 		return "", false
 	}

@@ -34,7 +34,7 @@ type reader struct {
 
 // content is what the screen on top shows, its rows in pages.
 func (h *reader) content() ui.Content {
-	c, ok := h.sh.Top().(ui.Contenter)
+	c, ok := h.sh.Shell.Top().(ui.Contenter)
 	if !ok {
 		return ui.Content{}
 	}
@@ -64,7 +64,7 @@ func sentences(list []string) []string {
 // opening lists what opens something on the page on top; a number of one more than its
 // place here names it.
 func (h *reader) opening() []widget.Link {
-	page, ok := h.sh.Top().(ui.Linker)
+	page, ok := h.sh.Shell.Top().(ui.Linker)
 	if !ok {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (h *reader) sections(list []ui.Section) []string {
 // screen returns the screen on top in lines: its first sentences, a limited number of sentences of its
 // sections, and its rows.
 func (h *reader) screen() (parts [3][]string) {
-	top, c := h.sh.Top(), h.content()
+	top, c := h.sh.Shell.Top(), h.content()
 	if top == nil {
 		return parts
 	}
@@ -201,7 +201,7 @@ type said struct {
 }
 
 func (h *reader) seen() said {
-	now := said{of: h.sh.Top(), whole: steady(h.sections(h.content().Sections))}
+	now := said{of: h.sh.Shell.Top(), whole: steady(h.sections(h.content().Sections))}
 	for i, list := range h.screen() {
 		now.parts[i] = steady(list)
 	}
@@ -212,7 +212,7 @@ func (h *reader) seen() said {
 func (h *reader) sayScreen() {
 	h.said = said{}
 	h.sayChanges()
-	if aged := h.sh.Top().Source().Aged(h.opt.Now(), h.sh.Zone()); aged != "" {
+	if aged := h.sh.Shell.Top().Source().Aged(h.opt.Now(), h.sh.Zone()); aged != "" {
 		h.talk.Say(aged + ".")
 	}
 }

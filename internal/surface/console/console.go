@@ -71,19 +71,21 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	if opt.Notice != "" {
 		feed.put("notice", ui.Toast{Level: ui.Warning, Text: opt.Notice})
 	}
-	shell := ui.New(shellOptions(feed.announced(ctx), a, who, opt, feed, func(seq string) error {
+	of := shellOptions(feed.announced(ctx), a, who, opt, feed, func(seq string) error {
 		select {
 		case copies <- seq:
 			return nil
 		default:
 			return errors.New("the terminal is still busy with the last copy")
 		}
-	}))
+	})
+	of.Feeds = append(of.Feeds, func() tea.Msg { return nextCopy(ctx, copies) })
+	shell := ui.New(of)
 	closeWithin := time.Second
 	if !opt.Local {
 		closeWithin = overNetwork
 	}
-	_, err := paint.Run(ctx, &copier{Shell: shell, ctx: ctx, copies: copies},
+	_, err := paint.Run(ctx, shell,
 		paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes, CloseWithin: closeWithin,
 			Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
 			OnPanic: func(v any, stack []byte) {
@@ -244,29 +246,14 @@ func left(err error) error {
 		Hint: "Use --log-file to record the details.", Err: err}
 }
 
-// copier passes a copied text from a command to the painter.
-type copier struct {
-	*ui.Shell
-	ctx    context.Context
-	copies <-chan string
-}
-
-// Init implements tea.Model.
-func (c *copier) Init() tea.Cmd { return tea.Batch(c.Shell.Init(), c.wait) }
-
-func (c *copier) wait() tea.Msg {
+// nextCopy passes a copied text from a command to the painter, and waits for the next one.
+func nextCopy(ctx context.Context, copies <-chan string) tea.Msg {
 	select {
-	case seq := <-c.copies:
-		return tea.BatchMsg{paint.Raw(seq), c.wait}
-	case <-c.ctx.Done():
+	case seq := <-copies:
+		return tea.BatchMsg{paint.Raw(seq), func() tea.Msg { return nextCopy(ctx, copies) }}
+	case <-ctx.Done():
 		return nil
 	}
-}
-
-// Update implements tea.Model.
-func (c *copier) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := c.Shell.Update(msg)
-	return c, cmd
 }
 
 func about(a *app.App, who api.Actor) ui.About {

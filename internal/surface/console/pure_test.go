@@ -39,7 +39,7 @@ func TestViewIsPure(t *testing.T) {
 				t.Cleanup(f.close)
 				o := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
 				o.Feeds, o.Start, o.Now, o.Tick = nil, ui.Place{Kind: kind, ID: id}, c.Now, c.Tick
-				return seat{&copier{Shell: ui.New(o), ctx: ctx}, 5 * time.Second}
+				return seat{ui.New(o), 5 * time.Second}
 			}, func(c *uitest.Clock) []tea.Msg {
 				return []tea.Msg{uitest.Keys("j", "j", "k"), c.Wait(time.Minute), uitest.Key("/"), uitest.Type("a"), uitest.Key("esc"), uitest.Size(60, 12), uitest.Keys("j", "j", "G"),
 					uitest.Key("x"), c.Wait(time.Second), uitest.Key("esc"), uitest.Key("a"), c.Wait(time.Second), uitest.Key("esc"), uitest.Size(140, 40), uitest.Keys("g", "J"), c.Wait(time.Hour)}

@@ -22,13 +22,13 @@ import (
 // seat is the console of a person without its feeds. A command that waits for
 // something to happen is not waited for.
 type seat struct {
-	*copier
+	*ui.Shell
 	patience time.Duration
 }
 
 func (d seat) Init() tea.Cmd { return d.soon(d.Shell.Init()) }
 func (d seat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := d.copier.Update(msg)
+	_, cmd := d.Shell.Update(msg)
 	return d, d.soon(cmd)
 }
 
@@ -145,7 +145,7 @@ func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.
 	clock = uitest.NewClock()
 	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
 	opt.Feeds, opt.Start, opt.Now, opt.Tick = nil, at, clock.Now, clock.Tick
-	d := seat{&copier{Shell: ui.New(opt), ctx: ctx}, 5 * time.Second}
+	d := seat{ui.New(opt), 5 * time.Second}
 	if at.Kind == ui.KindEvents { // it waits for the next one
 		d.patience = 200 * time.Millisecond
 	}
