@@ -1,15 +1,26 @@
+// Package api is the client of the payments and compliance service: its records (operation, document, customer, …) as
+// Go types that lose nothing of the wire, the client, the Gate that every write passes, and errors whose kind says
+// what can be done. It reports the outcome of a write only with proof: docs/outcomes.md, outcome.go.
+//
+// It imports no screen and no SQL. The session (one token pair for all processes) and the budgets (recommended rates,
+// shared by all instances) are in the packages below it.
 package api
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/reach"
 	"opdeck/api/secret"
@@ -209,4 +220,188 @@ func (c *Client) Saw(ctx context.Context, at time.Time, page bool, ops ...Operat
 		}
 	}
 	c.opt.OnOperations(ctx, usable, page, at)
+}
+
+type announceKey struct{}
+
+// announced reports each act's announcement once.
+type announced struct {
+	notify    func(op, said string)
+	mu        sync.Mutex
+	announced map[string]bool // guarded by mu
+}
+
+// WithAnnouncements makes the calls in the returned context report when an answer announces the end of this form of
+// the call (headers Deprecation and Sunset). notify is called once for each act, on the caller's goroutine, and must
+// not block; said is one safe line.
+func WithAnnouncements(ctx context.Context, notify func(op, said string)) context.Context {
+	return context.WithValue(ctx, announceKey{}, &announced{notify: notify, announced: map[string]bool{}})
+}
+
+// announce reports what the headers of an answer announce.
+func announce(ctx context.Context, op string, h http.Header) {
+	a, ok := ctx.Value(announceKey{}).(*announced)
+	said := ending(h)
+	if !ok || said == "" {
+		return
+	}
+	a.mu.Lock()
+	announced := a.announced[op]
+	a.announced[op] = true
+	a.mu.Unlock()
+	if !announced {
+		a.notify(op, said)
+	}
+}
+
+// Announcement is the sentence for people about an announcement.
+func Announcement(op, said string) string {
+	return "The service announces that it will retire this form of the call “" + op + "” (" + said + ")."
+}
+
+// ending is what the headers say about the end of a call, "" if nothing.
+func ending(h http.Header) string {
+	var out []string
+	for _, name := range []string{"Deprecation", "Sunset"} {
+		if v := strings.TrimSpace(h.Get(name)); v != "" && !strings.EqualFold(v, "false") {
+			out = append(out, name+": "+string(Quote(v, 80)))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// Standing is the meaning of a status of a customer, an account or a counterparty's account. The service's webhook
+// pages list all words and call them steps and results; its answers use ACCEPT where one page has ACCEPTED.
+type Standing int
+
+// The standings.
+const (
+	StandingUnknown Standing = iota // a word that is not on the service's pages
+	StandingNew
+	StandingUnderWay // moderation, verification: no result yet
+	StandingAccepted
+	StandingRejected
+	StandingBanned
+)
+
+var standings = map[string]Standing{
+	"NEW": StandingNew, "MODERATION": StandingUnderWay, "MODERATED": StandingUnderWay, "VERIFY": StandingUnderWay,
+	"PROCESSING": StandingUnderWay, "PROGRESS": StandingUnderWay, "ACCEPT": StandingAccepted, "ACCEPTED": StandingAccepted,
+	"REJECT": StandingRejected, "REJECTED": StandingRejected, "BANNED": StandingBanned,
+}
+
+// StandingOf classifies a status word.
+func StandingOf(status untrusted.Text) Standing { return standings[strings.ToUpper(string(status))] }
+
+// Says explains a status that is not a result, as the end of a sentence; "" for results, which explain themselves,
+// and for unknown words.
+func (s Standing) Says() string {
+	switch s {
+	case StandingNew:
+		return "not reviewed yet"
+	case StandingUnderWay:
+		return "no result yet"
+	}
+	return ""
+}
+
+// Reached reports whether an ended call shows anything about the service: a useful answer, or what came instead.
+func (c Call) Reached() bool { return c.Useful || c.Fault.Class != reach.None }
+
+// use judges a call: whether its answer was of use, or what came instead of a useful one. e is the error of the call,
+// that of reading its answer included. Neither means that the call says nothing about the service: it was refused for
+// a reason of its own, in the words of the service's documents, or for its session.
+func (c *Client) use(r Request, a Answer, e error) (useful bool, f reach.Fault) {
+	f = c.reached(r, a)
+	err := AsError(e)
+	good := a.Status >= 200 && a.Status < 300
+	switch {
+	case f.Class != reach.None, a.err != nil, a.Status == 0, forSession(r, a) == http.StatusUnauthorized:
+		return false, f
+	case r.write:
+		return good && r.take(a) == nil, f
+	case good && r.Raw:
+		if like := jsonLike(a.Header); !like || !empty(a.Body) {
+			return like || !isPage(a), f
+		}
+	case good && err == nil && !empty(a.Body):
+		return true, f
+	case good && (err == nil || err.Kind == NotFound || err.Status == 0): // there is none; or the error is ours
+		return false, f
+	case strings.Contains(r.Route, "{") && knownMessage(Said(a.Body)):
+		return false, f
+	}
+	return false, reach.Fault{Class: reach.Useless, Status: a.Status, Shape: shapeOf(a), Said: Said(a.Body)}
+}
+
+// empty reports whether an answer holds nothing: no object or array, or an object without members.
+func empty(body []byte) bool {
+	v := ParseJSON(bytes.TrimSpace(body))
+	return v.Kind() != jsontree.Array && (v.Kind() != jsontree.Object || v.Len() == 0)
+}
+
+func isPage(a Answer) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<")) ||
+		strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
+}
+
+// maxShape bounds an answer that is named literally, in bytes.
+const maxShape = 8
+
+// shapeOf names an answer of no use: "404 Not Found", "200 with {}".
+func shapeOf(a Answer) string {
+	body := bytes.TrimSpace(a.Body)
+	if a.Status < 200 || a.Status >= 300 {
+		name := strings.TrimSpace(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))
+		if isPage(a) {
+			name += ", a web page"
+		}
+		return name
+	}
+	switch {
+	case len(body) == 0:
+		return fmt.Sprintf("%d without content", a.Status)
+	case len(body) <= maxShape && empty(body):
+		return fmt.Sprintf("%d with %s", a.Status, safeLine(string(body), maxShape))
+	}
+	return fmt.Sprintf("%d with other JSON", a.Status)
+}
+
+// objectOf is a short digest of the ids in the path of a call; "" without any.
+func objectOf(r Request) string {
+	if !strings.Contains(r.Route, "{") {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.Path))
+	return hex.EncodeToString(sum[:4])
+}
+
+// reached is what kept a call from any answer of the service, by the network, its status or its form.
+func (c *Client) reached(r Request, a Answer) reach.Fault {
+	if a.err != nil {
+		if knowsMore(a.err) || errTooLarge == a.err || errors.Is(a.err, context.Canceled) { // we left: it says nothing
+			return reach.Fault{}
+		}
+		return reach.OfError(a.err, a.sent, c.opt.Now())
+	}
+	f := reach.Fault{Class: reach.OfStatus(a.Status), Status: a.Status}
+	switch body := bytes.TrimSpace(a.Body); {
+	case f.Class != reach.None:
+		f.Said, f.After = Said(a.Body), session.RetryAfter(a.Header)
+		if f.Class == reach.Moved {
+			f.Target = session.Elsewhere(a.Header, secret.Value{})
+		}
+	case a.Status == http.StatusTooManyRequests:
+		f.Class, f.After = reach.Throttled, session.RetryAfter(a.Header)
+	case r.Raw || a.Status/100 != 2 || len(body) == 0:
+		return reach.Fault{}
+	case isPage(a):
+		f.Class = reach.Page
+	case !strings.ContainsRune("{[\"tfn-0123456789", rune(body[0])):
+		f.Class = reach.Garbage
+	}
+	if f.Class == reach.None {
+		return reach.Fault{}
+	}
+	return f
 }

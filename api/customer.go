@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -261,4 +264,74 @@ type CustomerFile struct {
 	Size       int64          `json:"size"` // bytes; -1: unreadable
 
 	Raw json.RawMessage `json:"-"`
+}
+
+// CustomerQuery holds the service's own filters of the customer list.
+type CustomerQuery struct {
+	CUID string
+	Name string // part of the name
+	Page int    // from 0
+	Size int    // 0: the configured page size
+	Next string // After.Next of the previous page; "": page by number
+}
+
+// ShareTokenLife is how long a share token lives (spec, Limits rule 4).
+const ShareTokenLife = 20 * time.Minute
+
+// CheckShareToken validates the form of a pasted token before anything is sent. It trims white space; any other odd
+// character is an error that does not show the token. It does not know whether the service will accept the token.
+func CheckShareToken(s string) (secret.Value, error) {
+	const op = "share"
+	s = strings.TrimSpace(s)
+	bad := func(why string) (secret.Value, error) {
+		return secret.Value{}, &Error{Op: op, Kind: Usage, Public: "This does not look like a share token: " + why + ".",
+			Field: FieldToken, Unsent: true, Remedy: Remedy{Kind: CopyToken}}
+	}
+	switch {
+	case s == "":
+		return bad("it is empty")
+	case len(s) > 4096:
+		return bad("it is longer than 4,096 characters")
+	case len(s) < 8:
+		return bad("it is shorter than 8 characters")
+	}
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			return bad("it contains whitespace")
+		}
+		if r < 0x21 || r > 0x7e {
+			return bad("it contains a character that tokens never have")
+		}
+	}
+	return secret.New(s), nil
+}
+
+// Is reports whether the file has that name and size.
+func (f CustomerFile) Is(name string, size int64) bool {
+	r := ObjectOf(f.Raw)
+	return r.First("size") == strconv.FormatInt(size, 10) &&
+		slices.ContainsFunc([]string{"fileName", "name", "originalName"}, func(k string) bool { return r.First(k) == name })
+}
+
+// Made is when the file was created; zero: not reported.
+func (f CustomerFile) Made() Time {
+	r := ObjectOf(f.Raw)
+	for _, k := range []string{"createdAt", "createAt", "uploadedAt"} {
+		if at := timeOf(Number(r.First(k))); !at.IsZero() {
+			return at
+		}
+	}
+	return Time{}
+}
+
+// Lock says whether the file is locked.
+func (f CustomerFile) Lock() Lock { return LockIn(ParseJSON(f.Raw)) }
+
+// Title is the file's name, whichever member holds it.
+func (f CustomerFile) Title() untrusted.Text { return cmp.Or(f.FileName, f.Name) }
+
+// UnmarshalJSON reads the named fields and keeps the whole record in Raw. The id may have any of the names that an
+// upload's may have.
+func (f *CustomerFile) UnmarshalJSON(b []byte) error {
+	return keepRecord(b, f, &f.Raw)
 }

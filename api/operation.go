@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -290,4 +291,119 @@ func (p Page[T]) Whole(n int) bool {
 		return total == n
 	}
 	return len(p.Items) == 0 || p.After.More == NoMore
+}
+
+// OperationQuery holds the service's own filters; the zero value lists all.
+type OperationQuery struct {
+	Account    string // account id or number
+	ClientCUID string
+	ClientName string // part of the name
+	Page       int    // from 0
+	Size       int    // 0: the configured page size
+	Next       string // After.Next of the previous page; "": page by number
+}
+
+// RemoveDocument is a request to unlink a document from an operation. The document itself remains and can be attached
+// again (spec, Remove a document, rule 1).
+type RemoveDocument struct {
+	OPID, GUID string
+	// Seen is the operation that the person decided on; nil: whatever is there now. The write is refused if the
+	// document or the status has changed since.
+	Seen *Operation
+	// Force lifts opdeck's own guards: for end states, and for a lock that the service did not tell. One that it told
+	// is never lifted.
+	Force bool
+}
+
+// LockGuard refuses to remove a document or delete a file (what) whose lock forbids it (done: "removed"). force lifts
+// the guard for a lock that is not known.
+func LockGuard(l Lock, force bool, op, what, done string) error {
+	e := &Error{Op: op, Kind: Refused, Rule: RuleLocked, Unsent: true, Remedy: Remedy{Kind: LiftLock},
+		Public: "The " + what + " is locked and cannot be " + done + "."}
+	switch {
+	case l == LockRefused:
+		e.Public = "The service refused to remove the " + what + " because it is locked, and does not say that this changed."
+	case l == LockUnknown && !force:
+		e.Rule, e.Remedy.Kind = RuleLockUnknown, Force
+		e.Public = "The service does not say whether the " + what + " is locked, so nothing was sent."
+	case !l.Is():
+		return nil
+	}
+	return e
+}
+
+// RefusedLocks are the guids of documents, by operation, whose removal the service refused because they are locked, and
+// of which no read has told the lock since.
+type RefusedLocks map[string][]string
+
+// In returns the operation's documents, with LockRefused where it does not tell the lock of a refused one. It does not
+// change o.
+func (r RefusedLocks) In(o Operation) []Document {
+	out := o.Documents
+	for i, d := range o.Documents {
+		if d.Lock == LockUnknown && slices.Contains(r[string(o.OPID)], string(d.GUID)) {
+			if out[i].Lock == LockUnknown {
+				out = slices.Clone(out)
+			}
+			out[i].Lock = LockRefused
+		}
+	}
+	return out
+}
+
+// SeenDigest identifies what a question about a document is bound to: the document and the operation's status.
+func SeenDigest(o Operation, guid string) string {
+	d, _ := o.Document(guid)
+	b, err := json.Marshal(struct {
+		OPID, Status untrusted.Text
+		Document     Document
+	}{o.OPID, o.Status, d})
+	if err != nil { // they are texts, numbers and flags: this cannot fail
+		panic(fmt.Sprintf("api: document: %v", err))
+	}
+	return HashHex(b)
+}
+
+// ApplicationDocumentTypes returns the document types of the customer application record (spec, "Customer application
+// document types": 25 types, then PROOF_OF_RESIDENCE). The service may accept more.
+func ApplicationDocumentTypes() []string {
+	return []string{
+		"SOURCE_OF_FUNDS", "TYPE_VISA", "IDENTIFY_BIOMETRICS", "INCUMBENCY_CERT", "PHOTO", "COMPLIANCE_OFFICER_RESUME",
+		"REGULATORY_LICENSE", "SANCTIONS_AUDIT", "SANCTIONS_POLICY", "TRADE_LICENSE", "COMMERCIAL_LICENSE",
+		"WOLFSBERG_GCBDDQ", "SOURCE_OF_WEALTH_COMPANY", "SOURCE_OF_WEALTH_SHAREHOLDER", "ORG_CHART", "AML_KYC_POLICY",
+		"OWNERSHIP_STRUCTURE", "UBO_POA", "DIRECTOR_POA", "UBO_LIVENESS", "DIRECTOR_LIVENESS", "CONTRACT", "INVOICE",
+		"TERM_SHEET", "BILL_OF_LADING", "PROOF_OF_RESIDENCE",
+	}
+}
+
+// DocumentTypes returns every document type in the service's documents: those of operations and of the upload page,
+// then ApplicationDocumentTypes. The service may accept more, so an unknown type is no error.
+func DocumentTypes() []string {
+	return slices.Concat([]string{
+		"OPERATION_DOCUMENT", "PASSPORT", "ACCOUNT_AGREEMENT", "L2_ACCOUNT_AGREEMENT", "INCORPORATION_DOCUMENTS",
+		"BANK_STATEMENT", "UTILITY_BILL", "LEASE_AGREEMENT", "LLC_AGREEMENT", "ARTICLES_OF_INCORPORATION",
+	}, ApplicationDocumentTypes())
+}
+
+// DeleteFile is a request to delete a customer's file.
+type DeleteFile struct {
+	CUID, ID string
+	// Seen is the file as the person saw it when they decided; nil: whatever is there
+	// now. One that changed since is a refusal.
+	Seen *CustomerFile
+	// Force lifts opdeck's own guard for a lock that the service did not tell, never one that it told.
+	Force bool
+}
+
+// ReportQuery selects the operations of a report. The service requires both numbers, and its page names no other
+// filter.
+type ReportQuery struct {
+	Page int // page number, from 0
+	Size int // operations a page; 0: the configured page size
+}
+
+// Report describes what was read of the service's report of operations.
+type Report struct {
+	Bytes int64          // written
+	Name  untrusted.Text // the service's name for the file; often ""
 }

@@ -375,3 +375,202 @@ func wholeWord(s string) (int64, bool) {
 	}
 	return int64(f), true
 }
+
+// Object is a JSON object from a read, a webhook or the answer to a write; the zero value does not exist. Names match
+// as in encoding/json: exactly, else ignoring case.
+type Object struct{ jsontree.Value }
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// ParseJSON parses b, without a byte order mark; the value does not exist if b is not JSON.
+func ParseJSON(b []byte) jsontree.Value {
+	tree, err := jsontree.Parse(bytes.TrimPrefix(b, byteOrderMark))
+	if err != nil {
+		return jsontree.Value{}
+	}
+	return tree.Root()
+}
+
+// ObjectOf parses b as an object.
+func ObjectOf(b []byte) Object { return ObjectIn(ParseJSON(b)) }
+
+// ObjectIn returns v as an object.
+func ObjectIn(v jsontree.Value) Object {
+	if v.Kind() != jsontree.Object {
+		return Object{}
+	}
+	return Object{v}
+}
+
+// Exists reports whether there is an object; it may be empty.
+func (m Object) Exists() bool { return m.Kind() != 0 }
+
+// Has reports whether there is a non-null member of that name.
+func (m Object) Has(name string) bool {
+	v := m.Member(name)
+	return v.Kind() != 0 && !v.Null()
+}
+
+// First returns the first of the named members that holds a text, a number or a flag.
+func (m Object) First(names ...string) string {
+	for _, n := range names {
+		if s, ok := m.Named(n).Scalar(); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Inside returns the object itself and the objects that wrap a record in it, at most jsontree.MaxWrappers deep.
+func (m Object) Inside() []Object { return m.wrapped(nil, jsontree.MaxWrappers) }
+
+func (m Object) wrapped(out []Object, depth int) []Object {
+	out = append(out, m)
+	if depth == 0 {
+		return out
+	}
+	for _, w := range wrappers {
+		if in := ObjectIn(m.Member(w)); in.Len() > 0 {
+			out = in.wrapped(out, depth-1)
+		}
+	}
+	return out
+}
+
+// wrappers are the names of objects that may wrap any answer.
+var wrappers = slices.Concat(jsontree.Wrappers, []string{"document", "file", "application", "parameters"})
+
+// Find returns the first text under one of the names, in the object or one that it wraps.
+func (m Object) Find(names ...string) string {
+	for _, o := range m.Inside() {
+		if s := o.First(names...); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Says reports whether a flag of the object, or of one that it wraps, equals want.
+func (m Object) Says(name string, want bool) bool {
+	for _, o := range m.Inside() {
+		if s := o.First(name); s != "" {
+			if is, known := flagWord(s); known && is == want {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Fails reports whether the answer holds an error, with or without words.
+func (m Object) Fails() bool {
+	for _, k := range []string{"error", "errors"} {
+		switch string(m.Member(k).Raw()) {
+		case "", "null", "false", `""`, "{}", "[]", "0":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// words returns the first sentence under one of the names, as Quote takes it in; it searches nested objects and lists
+// too.
+func (m Object) words(names ...string) string {
+	for _, n := range names {
+		if s := sentenceIn(m.Member(n), 3); s != "" {
+			return string(Quote(s, maxQuote))
+		}
+	}
+	return ""
+}
+
+func sentenceIn(v jsontree.Value, deep int) string {
+	switch {
+	case deep == 0:
+	case v.Kind() == jsontree.String:
+		return strings.TrimSpace(v.Text())
+	case v.Kind() == jsontree.Array:
+		looked := 0
+		for _, it := range v.Members() {
+			if s := sentenceIn(it, deep-1); s != "" {
+				return s
+			}
+			if looked++; looked == 5 {
+				return ""
+			}
+		}
+	case v.Kind() == jsontree.Object:
+		for _, k := range []string{"error", "message", "detail", "description", "reason", "title"} {
+			if s := sentenceIn(v.Member(k), deep-1); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// Field is a value in an answer without a Go field, or one that its Go field could not read.
+type Field struct {
+	Path  string // "source.account.iban", "documents[2].scan"
+	Value json.RawMessage
+	Odd   bool // it has a Go field, but its value has an unreadable type
+
+	Earlier bool // a later member of the same name replaces it
+}
+
+// Unknown lists the fields of raw without a field in the Go type of known, and those that it could not read, in path
+// order. It is empty if raw is not JSON. Raw keeps such fields, the details show them, and JSON output passes them
+// on.
+func Unknown(raw json.RawMessage, known any) []Field {
+	tree, err := jsontree.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	defer tree.Free()
+	var out []Field
+	recordLayout(reflect.TypeOf(known)).visit("", tree.Root(), func(path string, v jsontree.Value, l *layout) {
+		odd := v.Null() && strings.HasSuffix(path, "]") || l != nil && !v.Null() && !l.fits(v)
+		if path != "" && (l == nil || odd) {
+			out = append(out, Field{Path: path, Value: v.Raw(), Odd: odd})
+		}
+		if l != nil && l.fields != nil && v.Kind() == jsontree.Object {
+			out = append(out, replaced(path, v)...)
+		}
+	})
+	slices.SortStableFunc(out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// replaced returns the members of an object that a later one of the same name replaces.
+func replaced(path string, v jsontree.Value) (out []Field) {
+	before := map[string]jsontree.Value{}
+	for name, m := range v.Members() {
+		if was, twice := before[name]; twice {
+			out = append(out, Field{Path: under(path, name), Value: was.Raw(), Earlier: true})
+		}
+		before[name] = m
+	}
+	return out
+}
+
+// HasFlag reports whether a record has a member of that name that can be read as yes or no. A record that was made
+// here, and so is empty, counts as having each.
+func HasFlag(record json.RawMessage, name string) bool {
+	for _, usual := range []string{":true", ":false"} { // found without parsing the record
+		if bytes.Contains(record, []byte(`"`+name+`"`+usual)) {
+			return true
+		}
+	}
+	if len(record) == 0 {
+		return true
+	}
+	tree, err := jsontree.Parse(record)
+	if err != nil {
+		return false
+	}
+	defer tree.Free()
+	word, ok := tree.Root().Named(name).Scalar()
+	_, known := flagWord(word)
+	return ok && known && strings.TrimSpace(word) != ""
+}

@@ -4,12 +4,23 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/BurntSushi/toml"
+
 	"opdeck/api"
 	"opdeck/api/limit"
+	"opdeck/api/secret"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/lending"
+	"opdeck/internal/domain/verdict"
 )
 
 // Config is the whole file with defaults filled in.
@@ -354,4 +365,217 @@ func SandboxContext() Context {
 
 func defaultContext(name string) Context {
 	return Context{Name: name, Kind: Test, Timeout: Duration(15 * time.Second), Approval: "none", Role: api.Admin}
+}
+
+// filled returns b with defaults for what the file omits.
+func (b Borrower) filled() Borrower {
+	b.Role, b.Priority = cmp.Or(b.Role, api.Viewer), cmp.Or(b.Priority, string(lending.Background))
+	return b
+}
+
+// Key reads the borrower's key from the configured source.
+func (b Borrower) Key(env func(string) string) (secret.Value, error) {
+	key := secret.Value{}
+	if b.KeyFile != "" {
+		var err error
+		if key, err = SecretFile(b.KeyFile); err != nil {
+			return key, err
+		}
+	} else if key = secret.New(env(b.KeyEnv)); key.Empty() {
+		return key, fmt.Errorf("the environment variable %s (key_env) is empty or not set", b.KeyEnv)
+	}
+	return key, lending.CheckKey(key)
+}
+
+// LendingMistakes are what only config check reports: keys that are there and can be guessed, and borrowers whose role
+// no context of the file allows.
+func (c Config) LendingMistakes(env func(string) string) (bad Mistakes) {
+	for name, b := range c.Lend.Borrowers {
+		add := func(line int, key, what string) {
+			bad = append(bad, Mistake{File: c.Path, Line: line, Key: "lend.borrowers." + name + "." + key, What: what})
+		}
+		if key, err := b.Key(env); err != nil && !key.Empty() {
+			add(b.Lines.Key, b.keyName(), err.Error())
+		}
+		var refused error
+		for _, x := range c.Contexts {
+			if refused = lending.Within(name, b.Role, x.Role); refused == nil {
+				break
+			}
+		}
+		if refused != nil {
+			add(b.Lines.Role, "role", refused.Error())
+		}
+	}
+	slices.SortFunc(bad, func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) })
+	return bad
+}
+
+// keyName is the name of the setting that says where the key is.
+func (b Borrower) keyName() string {
+	if b.KeyFile != "" {
+		return "key_file"
+	}
+	return "key_env"
+}
+
+// read remembers where the file has the settings of a borrower.
+func (b Borrower) read(src []byte, name string) Borrower {
+	b = b.filled()
+	at := func(key string) int { return lineOf(src, toml.Key{"lend", "borrowers", name, key}) }
+	whole := lineOf(src, toml.Key{"lend", "borrowers", name})
+	b.Lines = BorrowerLines{Key: cmp.Or(at(b.keyName()), whole), Role: cmp.Or(at("role"), whole)}
+	return b
+}
+
+const maxBorrowerName = 40
+
+// checkLend checks the lending addresses and borrowers.
+func (c *Config) checkLend(k *checker) {
+	if c.Lend.Listen != "" && !k.listen(c.Lend.Listen, "lend", "listen") {
+		k.add("must be a loopback address: the session is lent on this host only", "lend", "listen")
+	}
+	if c.Lend.Listen != "" && len(c.Lend.Borrowers) == 0 {
+		k.add("needs at least one [lend.borrowers.NAME]: on a port, a key identifies the caller", "lend", "listen")
+	}
+	if s := c.Lend.Socket; s != "" && !filepath.IsAbs(s) {
+		k.add("must be an absolute path", "lend", "socket")
+	}
+	for name, b := range c.Lend.Borrowers {
+		at := func(key string) []string { return []string{"lend", "borrowers", name, key} }
+		if name == "" || len(name) > maxBorrowerName || strings.Trim(name, contextLetters) != "" {
+			k.add("a borrower's name is up to 40 letters, digits, dots, dashes and underscores", "lend", "borrowers", name)
+		}
+		if (b.KeyEnv == "") == (b.KeyFile == "") {
+			k.add("exactly one of key_env and key_file is needed", "lend", "borrowers", name)
+		}
+		if !b.Role.Valid() {
+			k.add("must be viewer, analyst, operator, oncall or admin", at("role")...)
+		}
+		if b.Reveal && b.Role.Valid() && !b.Role.May(api.MayReveal) {
+			k.add("needs a role that may reveal masked values: "+api.WhoMay(api.MayReveal), at("reveal")...)
+		}
+		k.oneOf(b.Priority, []string{string(lending.Background), string(lending.Person)}, at("priority")...)
+		if b.PerMinute < 0 || b.PerMinute > 10_000 {
+			k.add("must be from 0 (none) to 10000 calls", at("per_minute")...)
+		}
+	}
+}
+
+// Notify is who is told what is wrong.
+type Notify struct {
+	Command    []string `toml:"command"`
+	URL        string   `toml:"url"`
+	SecretEnv  string   `toml:"secret_env"`
+	SecretFile string   `toml:"secret_file"`
+	Min        string   `toml:"min"` // warning, critical
+}
+
+// On reports whether anyone is told.
+func (n Notify) On() bool { return len(n.Command) > 0 || n.URL != "" }
+
+// Least is the mildest cause that is told. The file is valid.
+func (n Notify) Least() verdict.Severity {
+	if n.Min == verdict.Critical.String() {
+		return verdict.Critical
+	}
+	return verdict.Warning
+}
+
+// To is the program, or scheme and host of the address: the rest may hold a secret.
+func (n Notify) To() string {
+	if len(n.Command) > 0 {
+		return n.Command[0]
+	}
+	if u, err := url.Parse(n.URL); err == nil && u.Host != "" {
+		return u.Scheme + "://" + u.Host
+	}
+	return ""
+}
+
+// Secret reads the secret that signs the notices for a URL.
+func (n Notify) Secret(env func(string) string) (secret.Value, error) {
+	if n.SecretFile != "" {
+		return SecretFile(n.SecretFile)
+	}
+	if v := env(n.SecretEnv); v != "" {
+		return secret.New(v), nil
+	}
+	return secret.Value{}, fmt.Errorf("the environment variable %s (secret_env) is empty or not set", n.SecretEnv)
+}
+
+func (n Notify) check(k *checker) {
+	k.oneOf(n.Min, []string{verdict.Warning.String(), verdict.Critical.String()}, "notify", "min")
+	if len(n.Command) > 0 {
+		if n.URL != "" {
+			k.add("command and url exclude each other", "notify", "url")
+		}
+		if p := n.Command[0]; p == "" || strings.ContainsRune(p, filepath.Separator) && !filepath.IsAbs(p) {
+			k.add("the program must be an absolute path, or a name that PATH finds", "notify", "command")
+		}
+		if n.SecretEnv != "" || n.SecretFile != "" {
+			k.add("a secret belongs to url; a command gets none", "notify")
+		}
+	} else if n.URL != "" {
+		if err := checkNotifyURL(n.URL); err != nil {
+			k.add(err.Error(), "notify", "url")
+		}
+		if (n.SecretEnv == "") == (n.SecretFile == "") {
+			k.add("exactly one of secret_env and secret_file is needed with url", "notify", "url")
+		}
+	}
+}
+
+// checkNotifyURL is CheckBaseURL for the receiver of notices, whose path and query are its own.
+func checkNotifyURL(s string) error {
+	bare, _, _ := strings.Cut(s, "?")
+	if err := CheckBaseURL(strings.ReplaceAll(bare, "/v2", "/")); err != nil {
+		return err
+	}
+	if strings.Contains(s, "#") {
+		return fmt.Errorf("must not contain a fragment")
+	}
+	return nil
+}
+
+// meant suggests the name that is probably meant.
+func meant(s string, names []string) string {
+	if near := filter.Nearest(s, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// Presses are the keys of [keys] by name, written with dots or as one word in quotes: document.remove = "D".
+func (c Config) Presses() map[string]string {
+	out := map[string]string{}
+	presses(c.Keys, "", func(name string, value any) {
+		if press, ok := value.(string); ok {
+			out[name] = press
+		}
+	})
+	return out
+}
+
+func presses(all map[string]any, prefix string, f func(name string, value any)) {
+	for name, value := range all {
+		if more, ok := value.(map[string]any); ok {
+			presses(more, prefix+name+".", f)
+		} else {
+			f(prefix+name, value)
+		}
+	}
+}
+
+func keyPath(name string) []string { return append([]string{"keys"}, strings.Split(name, ".")...) }
+
+// KeyMistake is a mistake in the value of a key of [keys].
+func (c Config) KeyMistake(what, name string) Mistake { return c.MistakeAt(what, keyPath(name)...) }
+
+func (c *Config) checkKeys(k *checker) {
+	presses(c.Keys, "", func(name string, value any) {
+		if _, ok := value.(string); !ok {
+			k.add(`must be a key in quotes, like "D"`, keyPath(name)...)
+		}
+	})
 }

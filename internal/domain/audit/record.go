@@ -1,15 +1,35 @@
+// Package audit keeps the audit trail: who did what to which object, from where, with which result, in one hash chain
+// for all processes and hosts that share a store.
+//
+// A record is one line of JSON whose exact bytes are stored and hashed; it holds the hash of the previous record. The
+// intent of a write is durable before the write is sent; its outcome is appended afterwards. Intents.OpenIntents
+// lists those without an outcome, for a person or package followup to settle.
+//
+// The chain alone cannot show that its tail was cut or that all of it was rewritten. Signed checkpoints can: keep
+// their files where people who can write to the store cannot write.
+//
+// The trail holds no secrets, no contents of documents and no full account numbers; every text from outside is
+// bounded and, unless plain, quoted.
 package audit
 
 import (
+	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/redact"
+	"opdeck/api/untrusted"
 )
 
 // Version is the version of the record format.
@@ -164,3 +184,297 @@ func (r *Record) outcome(out api.Outcome) {
 
 var results = map[api.Verdict]Result{api.Done: ResultOK, api.Denied: ResultDenied, api.Failed: ResultFailed,
 	api.Seen: ResultSeen, api.Unclear: ResultUnknown, api.NotSeen: ResultNotSeen}
+
+// Names of this package's own events; acts have the names of their kinds. Frequent events whose name ends in .denied,
+// .failed, .refused or .quarantined, and "denied" itself, are only counted.
+const (
+	EventStart     = "audit.start"     // a process started writing the trail
+	EventStop      = "audit.stop"      // it stopped in order
+	EventRead      = "audit.read"      // a person read the trail
+	EventExport    = "audit.export"    // a person exported it
+	EventClock     = "clock.step"      // the clock went back
+	EventTamper    = "audit.tampered"  // the trail contradicts a checkpoint
+	EventUncovered = "audit.uncovered" // a checkpoint was missing from the checkpoint file
+	EventKey       = "audit.key"       // a person made a key, though the trail had begun
+	EventRestored  = "audit.restored"  // a person said that a backup was restored
+	EventBackup    = "backup"          // a person took a snapshot of the store
+	EventDenied    = "denied"
+)
+
+// Names of events of other packages, so that they have stable codes.
+const (
+	EventConsoleOpen  = "console.open" // a person opened a console, locally or over SSH
+	EventConsoleClose = "console.close"
+	EventLoginRefused = "ssh.refused"       // a refused connection
+	EventReload       = "config.reload"     // config or keys were reloaded
+	EventQuarantine   = "hook.quarantined"  // a webhook that failed its check
+	EventReveal       = "reveal"            // masked values were revealed
+	EventTakeAway     = "export"            // operations or documents were exported or copied
+	EventDownload     = "document.download" // a document's content was saved or passed to a program
+	EventReplay       = "event.replay"      // a stored webhook event was sent to another address
+	EventForward      = "event.forward"     // webhook events are forwarded to another address
+	EventLendBegan    = "lend.began"        // a script began to use the session
+	EventLent         = "lend.calls"        // its calls since the last such record
+	EventLendDenied   = "lend.denied"       // a request without permission
+
+	EventNotifyTested = "notify.tested" // a person sent a test notice
+)
+
+// numbers are the stable numbers of events that are not acts. A number is never reused.
+var numbers = map[string]string{
+	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
+	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
+	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventClock: "806",
+	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810", EventBackup: "811",
+	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
+	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
+	EventNotifyTested: "621", string(api.ActAddNote): "631",
+	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
+	"audit.extract": "805", "capsule": "706", "notify.silenced": "622", // retired; older trails have them
+}
+
+// Code is the stable number of an event; "" for none.
+func Code(event string) string {
+	if n := numbers[event]; n != "" {
+		return n
+	}
+	return endpoint.Number(api.ActKind(event))
+}
+
+// code is the stable code of a record: OP, the number of the event (000 for none), and a letter: I intent, S success,
+// D denied, F failed, V wanted state seen, U unknown, L not seen, N note.
+func code(event string, phase Phase, res Result) string {
+	n := Code(event)
+	if n == "" {
+		n = "000"
+	}
+	return "OP" + n + letter(phase, res)
+}
+
+func letter(phase Phase, res Result) string {
+	switch {
+	case phase == PhaseIntent:
+		return "I"
+	case phase == PhaseNote:
+		return "N"
+	case res == ResultOK:
+		return "S"
+	case res == ResultDenied:
+		return "D"
+	case res == ResultFailed:
+		return "F"
+	case res == ResultSeen:
+		return "V"
+	case res == ResultNotSeen:
+		return "L"
+	}
+	return "U"
+}
+
+// Limits of a text in a record, in bytes before quoting.
+const (
+	maxWord = 200  // names, identifiers
+	maxText = 1000 // sentences
+	maxRead = 256 << 10
+)
+
+// secrets matches secrets that must never be stored.
+var secrets = []struct {
+	shape *regexp.Regexp
+	with  string
+}{
+	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,2}`), "***"},
+	{regexp.MustCompile(`(?i)(/auth/refresh/)[^\s/?#"']+`), "${1}***"},
+	{regexp.MustCompile(`(?i)(bearer|basic)(\s+)[^\s"',;]+`), "${1}${2}***"},
+	{regexp.MustCompile(`(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)["']?\s*[:=]\s*["']?)[^\s"'&,;]+`),
+		"${1}***"},
+}
+
+// scrub removes known forms of secrets from s.
+func scrub(s string) string {
+	for _, x := range secrets {
+		s = x.shape.ReplaceAllString(s, x.with)
+	}
+	return s
+}
+
+// hidden replaces what is masked: a record is ASCII.
+const hidden = "***"
+
+// bounded returns s without secrets, at most max bytes, on one line: printable ASCII without quote and backslash
+// unchanged, anything else quoted.
+func bounded(s string, max int) string { return keep(s, max, scrub) }
+
+// prose is bounded for sentences of at most maxText bytes; it also masks
+// what redact.Said does.
+func prose(s string) string {
+	return keep(s, maxText, func(s string) string { return redact.SaidWith(scrub(s), hidden) })
+}
+
+func keep(s string, max int, clean func(string) string) string {
+	whole := len(s)
+	if whole > maxRead { // a word cut in two is dropped: it may be half a secret
+		s = s[:maxRead]
+		s = s[:strings.LastIndexAny(s, " \n\t\"'")+1]
+	}
+	s = clean(s)
+	if len(s) > max || whole > maxRead {
+		end := min(max, len(s))
+		for end > 0 && end < len(s) && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end] + fmt.Sprintf(" [cut, %d bytes]", whole)
+	}
+	if plain(s) {
+		return s
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// Unquote returns a record's text before quoting, to be drawn like any text from outside.
+func Unquote(s string) untrusted.Text {
+	if strings.HasPrefix(s, `"`) {
+		if u, err := strconv.Unquote(s); err == nil {
+			return untrusted.Text(u)
+		}
+	}
+	return untrusted.Text(s)
+}
+
+// core is the state shared by the parts of a Log.
+type core struct {
+	opt  Options
+	boot string // id of this process: a UUID made at its start
+}
+
+// Unrecorded is why this process records nothing, nil if it does. Every method that adds a record returns it.
+func (c *core) Unrecorded() error { return c.opt.Unrecorded }
+
+// signs reports whether this process signs checkpoints.
+func (c *core) signs() bool { return c.opt.Key != nil && c.opt.Checkpoints != "" }
+
+// fingerprint is the fingerprint of this process's signing key.
+func (c *core) fingerprint() string { return Fingerprint(c.opt.Key.Public()) }
+
+// knownKeys are the keys whose checkpoints are accepted: our own and those of other hosts.
+func (c *core) knownKeys() []ed25519.PublicKey {
+	var keys []ed25519.PublicKey
+	if c.signs() {
+		keys = append(keys, c.opt.Key.Public())
+	}
+	for _, t := range c.opt.Trusted {
+		keys = append(keys, t.Key)
+	}
+	return keys
+}
+
+// processGone reports whether the process of an intent is known to have ended.
+func (c *core) processGone(e Entry) bool {
+	return c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Gone(e.Boot)
+}
+
+// Process is what is known of a process with a running act.
+type Process int
+
+// What is known.
+const (
+	Unmarked Process = iota + 1 // it is not known whether it still runs
+	Running
+)
+
+// process reports what is known of the process of an intent.
+func (c *core) process(e Entry) Process {
+	if c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Lives(e.Boot) {
+		return Running
+	}
+	return Unmarked
+}
+
+// alarm calls Options.Alarm.
+func (c *core) alarm(err error) {
+	if c.opt.Alarm != nil {
+		c.opt.Alarm(err)
+	}
+}
+
+// eachStored calls fn for the rows in the store in order.
+func (c *core) eachStored(ctx context.Context, from, to int64, fn func(Row) error) error {
+	for from <= to {
+		rows, err := c.opt.Store.Rows(ctx, from, 500)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		for _, r := range rows {
+			if r.Seq > to {
+				return nil
+			}
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		from = rows[len(rows)-1].Seq + 1
+	}
+	return nil
+}
+
+// Person is the person behind a record.
+type Person struct {
+	Name string `json:"name,omitempty"`
+	Role string `json:"role,omitempty"`
+	// SSH: fingerprint of the key; with a certificate, of the certified key
+	Key    string `json:"key,omitempty"`
+	Login  string `json:"login,omitempty"`  // SSH: the proven login name
+	Cert   string `json:"cert,omitempty"`   // SSH: the certificate's key id
+	Serial string `json:"serial,omitempty"` // SSH: its serial number and the fingerprint of its signer
+	UID    string `json:"uid,omitempty"`    // local: the user id from the kernel
+	// the kernel's boot id, or the host key of the SSH server
+	Host string `json:"host,omitempty"`
+	// Claim says what a local name is based on; "" for a proven name.
+	Claim string `json:"claim,omitempty"`
+}
+
+func personOf(a api.Actor) Person {
+	return Person{Name: bounded(a.Name, maxWord), Role: bounded(string(a.Role), maxWord), Key: bounded(a.Key, maxWord),
+		Login: bounded(a.Login, maxWord), Cert: bounded(a.Cert, maxWord), Serial: bounded(a.Serial, maxWord),
+		UID: bounded(a.UID, maxWord), Host: bounded(a.Host, maxWord), Claim: prose(a.Claim())}
+}
+
+// Who is the name and, for a local one, what it is based on, in the form of records.
+func (p Person) Who() string {
+	if p.Claim == "" {
+		return p.Name
+	}
+	return p.Name + " (" + p.Claim + ")"
+}
+
+// mustMay is api.Need that also records a refusal.
+func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
+	err := api.Need(api.WithTrail(ctx, nil), op, p)
+	if err != nil {
+		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})
+	}
+	return err
+}
+
+// mayExport checks that the person in ctx may export, and records the export.
+func (l *Log) mayExport(ctx context.Context, e api.Event) error {
+	if err := l.mustMay(ctx, "export the audit trail", api.MayAuditOut); err != nil {
+		return err
+	}
+	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {
+		return api.NotRecorded("export the audit trail", "nothing is exported from it", err)
+	}
+	return nil
+}

@@ -1,8 +1,11 @@
+// Package verdict concludes from facts what is wrong, since when, what to do and who can do it. It is pure: it reads no
+// clock, store or network. Every surface prints its result and concludes nothing by itself.
 package verdict
 
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -202,4 +205,248 @@ func (v Verdict) StateOf(parts ...Part) State {
 		}
 	}
 	return out
+}
+
+// show sets which parts a fact that still holds shows to be good, and what each state rests on.
+func (v *Verdict) show(f Facts) {
+	v.shows = map[Part]string{}
+	if d, known := f.Feed.at(f.Now); known && !d.Expected {
+		v.off = map[Part]bool{PartFeed: true}
+	}
+	for part, shown := range map[Part]func(Facts) (bool, string){PartConfig: showConfig, PartStore: showStore,
+		PartClock: showClock, PartService: showService, PartCertificate: showCertificate, PartSession: showSession,
+		PartBudget: showBudget, PartAudit: showAudit, PartWrites: showWrites, PartFeed: showFeed, PartIndex: showIndex} {
+		good, because := shown(f)
+		if good {
+			v.states[part] = Good
+		}
+		if because != "" {
+			v.shows[part] = because
+		}
+	}
+}
+
+func showConfig(f Facts) (bool, string) {
+	if c, known := f.Config.at(f.Now); known && len(c.Mistakes) == 0 {
+		return true, "the config is valid"
+	}
+	return false, ""
+}
+
+func showStore(f Facts) (bool, string) {
+	store, known := f.Store.at(f.Now)
+	if !known || store.State != StoreGood {
+		return false, ""
+	}
+	return true, store.Engine + " was read at " + clock(f.Store.At)
+}
+
+func showClock(f Facts) (bool, string) {
+	c, known := f.Clock.at(f.Now)
+	if !known {
+		return false, ""
+	}
+	return true, "differs from the service's by " + span(c.Ahead.Abs())
+}
+
+func showCertificate(f Facts) (bool, string) {
+	c, known := f.Certificate.at(f.Now)
+	if !known {
+		return false, ""
+	}
+	return true, "valid until " + day(c.Until)
+}
+
+func showService(f Facts) (bool, string) {
+	if !reached(f) {
+		return false, "no recent good answer"
+	}
+	var newest Call
+	for _, one := range f.Calls {
+		if one.Value.Good.After(newest.Good) {
+			newest = one.Value
+		}
+	}
+	return true, newest.Route + " was answered at " + clock(newest.Good)
+}
+
+// loginWorks reports whether the newest login or refresh succeeded and the service still answers: a session whose
+// tokens have expired unused is renewed by the next call.
+func loginWorks(f Facts) bool {
+	var newest Attempt
+	for _, one := range f.Attempts {
+		if a, known := one.at(f.Now); known && a.At.After(newest.At) {
+			newest = a
+		}
+	}
+	return newest.OK && reached(f)
+}
+
+func showSession(f Facts) (bool, string) {
+	s, known := f.Session.at(f.Now)
+	switch {
+	case !known:
+		return false, ""
+	case !s.Refused.IsZero():
+		return false, "a call was refused at " + moment(s.Refused, f.Now) +
+			" (401), and no call has succeeded with the tokens since"
+	case s.AccessUntil.After(f.Now):
+		return true, "the access token is valid until " + moment(s.AccessUntil, f.Now)
+	case s.RefreshUntil.After(f.Now):
+		return true, "the refresh token is valid until " + moment(s.RefreshUntil, f.Now)
+	case loginWorks(f):
+		return true, "the tokens have expired, and the last login succeeded"
+	case s.State == "none":
+		return false, "there are no tokens yet"
+	}
+	return false, "there are no valid tokens"
+}
+
+func showBudget(f Facts) (bool, string) {
+	room, used := false, false
+	for _, one := range f.Budgets {
+		b, known := one.at(f.Now)
+		room, used = room || known, used || known && (b.Asked || b.Room <= 0)
+	}
+	if !room || used {
+		return false, ""
+	}
+	return true, "every class has calls left"
+}
+
+func showAudit(f Facts) (bool, string) {
+	a, known := f.Audit.at(f.Now)
+	if !known || !a.Writable {
+		return false, ""
+	}
+	return true, "the last record was stored"
+}
+
+func showWrites(f Facts) (bool, string) {
+	if w, known := f.Writes.at(f.Now); !known || w.Doubtful+w.Stuck > 0 {
+		return false, ""
+	}
+	return true, "every write has a known outcome"
+}
+
+func showFeed(f Facts) (bool, string) {
+	d, known := f.Feed.at(f.Now)
+	switch {
+	case !known:
+		return false, ""
+	case !d.Expected:
+		return false, "no receiver is configured"
+	case d.Last.IsZero():
+		return false, "no event yet"
+	}
+	return true, "the last event came at " + moment(d.Last, f.Now)
+}
+
+func showIndex(f Facts) (bool, string) {
+	i, known := f.Index.at(f.Now)
+	if !known {
+		return false, ""
+	}
+	return i.Whole, i.Says
+}
+
+// Nothing wrong: what is said then depends on whether anything is known.
+
+// Headline is the first sentence of every surface, with a full stop: the cause, or what is known instead.
+func (v Verdict) Headline() string {
+	if f, wrong := v.First(); wrong {
+		return f.Sentence
+	}
+	if unknown := v.Unknown(); len(unknown) > 0 {
+		return "No fault known. Not known now: " + strings.Join(unknown, ", ") + "."
+	}
+	return "No fault known."
+}
+
+// needed are the parts that have to be known for a good verdict.
+func needed() []Part { return []Part{PartService, PartSession, PartStore} }
+
+// Unknown returns the parts without which no verdict is good, and about which no fact holds.
+func (v Verdict) Unknown() []string {
+	var out []string
+	for _, p := range needed() {
+		if v.states[p] == Unknown {
+			out = append(out, string(p))
+		}
+	}
+	return out
+}
+
+// State is that of the worst part: not known unless service, session and store are known.
+func (v Verdict) State() State { return v.StateOf(Parts()...) }
+
+// Line is a finding in one line: what, since when, what to do and who can do it.
+func (f Finding) Line() string { return f.LineWith(f.Next.Line()) }
+
+// LineWith is Line with the next step in other words.
+func (f Finding) LineWith(step string) string { return f.What() + " " + f.by(step) }
+
+// What is the sentence of a finding with its beginning.
+func (f Finding) What() string {
+	if f.Since.IsZero() || f.dated {
+		return f.Sentence
+	}
+	return f.Sentence + " Since " + moment(f.Since, f.concluded) + "."
+}
+
+// Do is the next step, with its command, and who can do it.
+func (f Finding) Do() string { return f.by(f.Next.Line()) }
+
+func (f Finding) by(step string) string { return step + " Who: " + string(f.Who) + "." }
+
+// Line is the step with its command.
+func (n Next) Line() string { return n.LineWith(n.Command) }
+
+// LineWith is the step with how its last sentence is done.
+func (n Next) LineWith(how string) string {
+	if how == "" {
+		return n.Do
+	}
+	return strings.TrimSuffix(n.Do, ".") + " (" + how + ")."
+}
+
+// Opens names what the keys of a step show, if Do does not say it.
+func (n Next) Opens() string {
+	return map[string]string{"opdeck doctor": "doctor", "opdeck session status": "session", "opdeck limits": "limits",
+		"opdeck audit unsettled": "unknown outcomes", "opdeck audit verify": "check of the trail",
+		"opdeck event list --rejected": "rejected deliveries", "opdeck event list --waiting": "events",
+		"opdeck hook get": "webhooks"}[n.Command]
+}
+
+// Keys are the names of the console's keys that show or do what the command does: that of a place and, if the place
+// alone does not, one of its own. Nil: there are none.
+func (n Next) Keys() []string {
+	switch n.Command {
+	case "opdeck doctor":
+		return []string{"session.status", "doctor"}
+	case "opdeck session status":
+		return []string{"session.status"}
+	case "opdeck session reset":
+		return []string{"session.status", "session.reset"}
+	case "opdeck session login":
+		return []string{"session.status", "session.login"}
+	case "opdeck limits":
+		return []string{"limits"}
+	case "opdeck audit unsettled":
+		return []string{"audit.list"}
+	case "opdeck audit verify":
+		return []string{"audit.list", "audit.verify"}
+	case "opdeck event list --rejected":
+		return []string{"event.list", "events.rejected"}
+	case "opdeck event list --waiting":
+		return []string{"event.list"}
+	case "opdeck hook get":
+		return []string{"event.list", "hook.get"}
+	}
+	return nil
+}
+
+// SessionParts are the parts that decide whether calls have a session.
+func SessionParts() []Part {
+	return []Part{PartConfig, PartStore, PartClock, PartService, PartSession, PartBudget}
 }

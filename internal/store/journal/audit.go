@@ -192,3 +192,145 @@ func (s *Audit) read(ctx context.Context, query string, args ...any) ([]audit.Ro
 		return r, err
 	}, query, args...)
 }
+
+// Segments returns the segments of the archive, oldest first.
+func (s *Audit) Segments(ctx context.Context) ([]audit.Segment, error) { return segments(ctx, s.db) }
+
+func segments(ctx context.Context, q store.Querier) ([]audit.Segment, error) {
+	return store.List(ctx, q, func(scan store.Scan) (g audit.Segment, err error) {
+		var at int64
+		err = scan(&g.First, &g.Last, &g.Hash, &at, &g.File, &g.Folder, &g.Host)
+		g.At = fromMicros(at)
+		return g, err
+	}, "SELECT first, last, hash, at_us, file, folder, host FROM audit_segment ORDER BY first")
+}
+
+// Archive records a segment, which must follow the last one.
+func (s *Audit) Archive(ctx context.Context, g audit.Segment) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		return tx.Exec(ctx, "INSERT INTO audit_segment (first, last, hash, at_us, file, folder, host) VALUES "+
+			"(?, ?, ?, ?, ?, ?, ?)", g.First, g.Last, g.Hash, g.At.UnixMicro(), g.File, g.Folder, g.Host)
+	})
+}
+
+// noLongerNeeded selects archived records up to a seq, except intents without an outcome, acts in doubt with their
+// outcomes, and the newest checkpoint of each key.
+const noLongerNeeded = `SELECT a.seq FROM audit a WHERE a.seq <= ?
+	AND NOT EXISTS (SELECT 1 FROM audit_open o WHERE o.uid = a.uid)
+	AND NOT EXISTS (SELECT 1 FROM unsettled u WHERE u.ref = a.uid OR u.ref = a.ref)
+	AND NOT EXISTS (SELECT 1 FROM audit_signed c WHERE c.n = a.seq)
+	ORDER BY a.seq LIMIT ?`
+
+// DropArchived implements audit.Store.
+func (s *Audit) DropArchived(ctx context.Context, limit int) (n int, err error) {
+	err = s.db.WriteIdle(ctx, func(tx *store.Tx) error {
+		list, err := segments(ctx, tx)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		last := list[len(list)-1].Last
+		rows, err := store.Affected(tx.Result(ctx, "DELETE FROM audit WHERE seq IN ("+noLongerNeeded+")", last, limit))
+		if err != nil {
+			return err
+		}
+		nodes, err := s.dropNodes(ctx, tx, last, limit)
+		n = int(rows + nodes)
+		return err
+	})
+	return n, err
+}
+
+// dropNodes removes hashes of the tree that no needed edge uses.
+func (s *Audit) dropNodes(ctx context.Context, tx *store.Tx, last int64, limit int) (int64, error) {
+	ends, err := store.List(ctx, tx, store.Value[int64], "SELECT n FROM audit_signed WHERE n < ?", last)
+	if err != nil {
+		return 0, err
+	}
+	args := []any{last}
+	for _, n := range append(ends, last) {
+		for _, seq := range audit.EdgeSeqs(n) {
+			args = append(args, seq)
+		}
+	}
+	return store.Affected(tx.Result(ctx, "DELETE FROM audit_tree WHERE seq IN (SELECT seq FROM audit_tree WHERE seq <= ? "+
+		"AND seq NOT IN ("+store.Marks(len(args)-1)+") ORDER BY seq LIMIT ?)", append(args, limit)...))
+}
+
+// treeHashes reads the stored hashes of the records in seqs.
+func treeHashes(ctx context.Context, q store.Querier, seqs []int64) (map[int64][]byte, error) {
+	out := make(map[int64][]byte, len(seqs))
+	err := store.EachIn(ctx, q, seqs, func(scan store.Scan) error {
+		var seq int64
+		var hashes []byte
+		err := scan(&seq, &hashes)
+		out[seq] = hashes
+		return err
+	}, "SELECT seq, hashes FROM audit_tree WHERE seq IN")
+	return out, err
+}
+
+func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
+	return tx.Exec(ctx,
+		"INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq,
+		n.Hashes)
+}
+
+func putCheckpoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint) error {
+	return tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`,
+		p.Key, p.N, p.Note)
+}
+
+// Nodes returns the stored hashes of the tree by Seq.
+func (s *Audit) Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, error) {
+	return treeHashes(ctx, s.db, seqs)
+}
+
+// PutNodes stores hashes of the tree.
+func (s *Audit) PutNodes(ctx context.Context, nodes []audit.Node) error {
+	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		for _, n := range nodes {
+			if err := putNode(ctx, tx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TreeSize returns the number of records after that one with stored hashes, and the last record with any.
+func (s *Audit) TreeSize(ctx context.Context, after int64) (count, last int64, err error) {
+	err = s.db.QueryRow(ctx, "SELECT (SELECT COUNT(*) FROM audit_tree WHERE seq > ?), "+
+		"(SELECT COALESCE(MAX(seq), 0) FROM audit_tree)", after).Scan(&count, &last)
+	return count, last, err
+}
+
+// Checkpoints returns the newest checkpoint of each key.
+func (s *Audit) Checkpoints(ctx context.Context) ([]audit.StoredCheckpoint, error) {
+	return store.List(ctx, s.db, func(scan store.Scan) (p audit.StoredCheckpoint, err error) {
+		err = scan(&p.Key, &p.N, &p.Note)
+		return p, err
+	}, "SELECT key, n, note FROM audit_signed ORDER BY key")
+}
+
+// PutCheckpoint stores a checkpoint unless the key has a newer one.
+func (s *Audit) PutCheckpoint(ctx context.Context, p audit.StoredCheckpoint) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error { return putCheckpoint(ctx, tx, p) })
+}
+
+// Derived returns the head and the open intents in one snapshot.
+func (s *Audit) Derived(ctx context.Context) (audit.Derived, error) {
+	side := audit.Derived{Head: audit.Head{Hash: strings.Repeat("0", 64)}, Open: map[string]int64{}}
+	err := store.Each(ctx, s.db, func(scan store.Scan) error {
+		var at int64
+		var uid sql.NullString
+		var seq sql.NullInt64
+		err := scan(&side.Head.Chain, &side.Head.N, &side.Head.Hash, &at, &uid, &seq)
+		side.Head.At = time.UnixMicro(at).UTC()
+		if uid.Valid {
+			side.Open[uid.String] = seq.Int64
+		}
+		return err
+	}, "SELECT h.chain, h.n, h.hash, h.at_us, o.uid, o.seq FROM audit_head h LEFT JOIN audit_open o ON h.one = 1")
+	return side, err
+}

@@ -28,7 +28,7 @@ var outsideFaults = []Fault{
 		File: "internal/domain/lending/borrower.go", In: "internal/domain/lending",
 		Old: "if len(more) == 0 {", New: "if len(more) <= 1 {"},
 	{Name: "unknown-query-passes", Breaks: "A script's query has only names that the call declares.",
-		File: "api/endpoint/query.go", In: "api/endpoint",
+		File: "api/endpoint/endpoint.go", In: "api/endpoint",
 		Old: "\t\tif i < 0 {\n", New: "\t\tif i < 0 && r.isPaged() {\n\t\t\tcontinue\n\t\t}\n\t\tif i < 0 {\n"},
 	{Name: "open-config-folder", Breaks: "A config in a folder where anyone may replace it is refused.",
 		File: "internal/system/filecheck/filecheck_unix.go", In: "internal/system/filecheck",

@@ -41,7 +41,7 @@ var recordFaults = []Fault{
 		File: "internal/domain/retention/retention.go", In: "internal/domain/retention",
 		Old: "host.Before(now)", New: "host.After(now)"},
 	{Name: "lapsed-fact-is-green", Breaks: "A fact that has lapsed shows nothing.",
-		File: "internal/domain/verdict/fact.go", In: "internal/domain/verdict",
+		File: "internal/domain/verdict/facts.go", In: "internal/domain/verdict",
 		Old: "age > f.Holds ||", New: "age > f.Holds+time.Hour ||"},
 	{Name: "noticed-twice", Breaks: "A cause is noticed once while it lasts.",
 		File: "internal/domain/notify/step.go", In: "internal/domain/notify",
