@@ -109,17 +109,17 @@ type Toast struct {
 type Presence struct {
 	Broadcast
 	At     Place
-	Others []Person
+	Others []Colleague
 }
 
-// Person is another person on the same place.
-type Person struct {
+// Colleague is another person on the same place.
+type Colleague struct {
 	Name   string // safe
 	Asking bool   // a question about a write is open
 }
 
 // String returns the name for the header, with a "?" while that person has an open question.
-func (p Person) String() string {
+func (p Colleague) String() string {
 	if p.Asking {
 		return p.Name + "?"
 	}

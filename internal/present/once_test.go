@@ -19,7 +19,7 @@ func TestARecordIsSaidOnce(t *testing.T) {
 	}
 	for _, record := range [][]Section{EventFacts(as, e, nil),
 		AuditEntry(as, audit.Entry{Record: audit.Record{Seq: 1, Name: "a",
-			Object: "b", ID: "c", Actor: audit.Person{Name: "d", Role: "e"}}}),
+			Object: "b", ID: "c", Actor: audit.Author{Name: "d", Role: "e"}}}),
 		{{Facts: SessionPair(as, session.Status{})}, {Facts: SessionCounts(session.Counts{})}}} {
 		seen := map[string]bool{}
 		for _, s := range record {

@@ -305,7 +305,7 @@ func TestHostileText(t *testing.T) {
 	bad := "\x1b[2J\x1b]52;c;aGk=\a\u202efdp.exe\n\xff"
 	e := entry(1, bad, audit.PhaseOutcome, audit.Result(bad))
 	q := func(s string) string { return fmt.Sprintf("%+q", s) }
-	e.Actor = audit.Person{Name: q(bad), Role: bad, Key: bad}
+	e.Actor = audit.Author{Name: q(bad), Role: bad, Key: bad}
 	e.ID, e.Item, e.Name, e.Object, e.Path, e.Reason, e.Summary = q(bad), bad, q(bad), bad, bad, bad, q(bad)
 	e.Error, e.Detail, e.Rule, e.Via, e.From, e.Sid, e.Req, e.Since, e.Build, e.Count = bad, bad, bad, bad, bad, bad, bad, bad, bad, 3
 	e.UID, e.Hash, e.Prev, e.Before, e.After, e.Act, e.Body, e.Secret, e.Chain, e.Boot, e.Code = bad, bad, bad, bad, bad, bad, bad, bad, bad, bad, bad

@@ -56,7 +56,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func entry(seq int64, event string, phase audit.Phase, out audit.Result) audit.Entry {
 	r := audit.Record{V: 1, Chain: "c1", Seq: seq, UID: fmt.Sprintf("01900000-0000-7000-8000-%012d", seq), At: noon.Add(-time.Duration(100-seq) * time.Minute), Boot: "b1",
-		Event: event, Code: "OP101I", Phase: phase, Outcome: out, Actor: audit.Person{Name: "ana", Role: "operator", Key: "SHA256:abc"}, Via: "ssh", From: "10.0.0.7:5022",
+		Event: event, Code: "OP101I", Phase: phase, Outcome: out, Actor: audit.Author{Name: "ana", Role: "operator", Key: "SHA256:abc"}, Via: "ssh", From: "10.0.0.7:5022",
 		Context: audit.Context{Name: "stage", BaseURL: "https://stage.example.com", Account: "m***@example.com"},
 		Object:  "operation", ID: "7f3a2b10-0000-4000-8000-000000000001", Item: "d0c-1", Name: "invoice.pdf", Method: "DELETE", Path: "/v2/billing/operation/7f3a/document/d0c-1",
 		Summary: "Remove invoice.pdf", Reason: "wrong customer", Before: strings.Repeat("ab", 32), Act: strings.Repeat("cd", 32), Prev: strings.Repeat("0", 64), Req: "req-1"}

@@ -488,7 +488,7 @@ func (l *Log) closeWindows(all bool) []*Record {
 		r.Detail = fmt.Sprintf("repeated within a minute, by %s; the last: %s", strings.Join(b.names, ", "), r.Detail)
 		r.Detail = bounded(r.Detail, maxText)
 		if len(b.names) > 1 {
-			r.Actor, r.From, r.Sid = Person{}, "", ""
+			r.Actor, r.From, r.Sid = Author{}, "", ""
 		}
 		due = append(due, &r)
 	}

@@ -46,7 +46,7 @@ func TestRecordHoldsWhatAuditorsAsk(t *testing.T) {
 	want := audit.Record{V: 1, Chain: in.Chain, Seq: 1, UID: ref, At: c.t.Add(-90 * time.Millisecond), Boot: in.Boot,
 		Event: "document.remove", Code: "OP101I", Phase: audit.PhaseIntent,
 		Context: audit.Context{Name: "stage", BaseURL: "https://stage.example.com", Account: "machine@example.com"},
-		Actor:   audit.Person{Name: "ana", Role: "operator", Key: "SHA256:ana"}, Via: "ssh", From: "192.0.2.7:5022",
+		Actor:   audit.Author{Name: "ana", Role: "operator", Key: "SHA256:ana"}, Via: "ssh", From: "192.0.2.7:5022",
 		Sid:    "s1",
 		Object: "operation", ID: "op-1", Item: "doc-1", Name: "invoice.pdf", Method: "DELETE", Path: a.Path,
 		Body: api.HashHex(a.Body), Secret: a.SecretDigest, Act: a.Digest(), Before: "5ee7",

@@ -81,7 +81,7 @@ type Record struct {
 	Marked  bool      `json:"marked,omitempty"` // intent: the end of its process can be detected
 	Ref     string    `json:"ref,omitempty"`    // outcome: the UID of the intent
 	Context Context   `json:"context"`
-	Actor   Person    `json:"actor"`
+	Actor   Author    `json:"actor"`
 	Via     string    `json:"via,omitempty"`
 	From    string    `json:"from,omitempty"`
 	Sid     string    `json:"sid,omitempty"`
@@ -429,8 +429,8 @@ func (c *core) eachStored(ctx context.Context, from, to int64, fn func(Row) erro
 	return nil
 }
 
-// Person is the person behind a record.
-type Person struct {
+// Author is the person behind a record.
+type Author struct {
 	Name string `json:"name,omitempty"`
 	Role string `json:"role,omitempty"`
 	// SSH: fingerprint of the key; with a certificate, of the certified key
@@ -445,14 +445,14 @@ type Person struct {
 	Claim string `json:"claim,omitempty"`
 }
 
-func personOf(a api.Actor) Person {
-	return Person{Name: bounded(a.Name, maxWord), Role: bounded(string(a.Role), maxWord), Key: bounded(a.Key, maxWord),
+func personOf(a api.Actor) Author {
+	return Author{Name: bounded(a.Name, maxWord), Role: bounded(string(a.Role), maxWord), Key: bounded(a.Key, maxWord),
 		Login: bounded(a.Login, maxWord), Cert: bounded(a.Cert, maxWord), Serial: bounded(a.Serial, maxWord),
 		UID: bounded(a.UID, maxWord), Host: bounded(a.Host, maxWord), Claim: prose(a.Claim())}
 }
 
 // Who is the name and, for a local one, what it is based on, in the form of records.
-func (p Person) Who() string {
+func (p Author) Who() string {
 	if p.Claim == "" {
 		return p.Name
 	}

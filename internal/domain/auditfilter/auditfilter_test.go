@@ -15,7 +15,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 func record(n int64, person, event, object, id string, phase audit.Phase, out audit.Result) audit.Entry {
 	return audit.Entry{Record: audit.Record{Seq: n, At: noon.Add(-time.Duration(n) * time.Hour),
-		Actor: audit.Person{Name: person}, Event: event, Object: object, ID: id, Phase: phase,
+		Actor: audit.Author{Name: person}, Event: event, Object: object, ID: id, Phase: phase,
 		Outcome: out, Via: "console"}}
 }
 

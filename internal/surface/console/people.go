@@ -125,7 +125,7 @@ func (p *people) company(ctx context.Context, object string) []any {
 	}
 	now := ui.Presence{At: p.at.Place}
 	for _, o := range found {
-		now.Others = append(now.Others, ui.Person{Name: untrusted.Text(o.Person).Line(20), Asking: o.Dialog})
+		now.Others = append(now.Others, ui.Colleague{Name: untrusted.Text(o.Person).Line(20), Asking: o.Dialog})
 	}
 	if now.At == p.others.At && slices.Equal(now.Others, p.others.Others) {
 		return nil

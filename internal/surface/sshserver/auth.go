@@ -145,16 +145,16 @@ func (c *conn) verified(
 }
 
 // wrongUserBanner says with which login name a proven key is accepted.
-func wrongUserBanner(p Person) string {
+func wrongUserBanner(p KeyHolder) string {
 	return fmt.Sprintf("This key is %s's. Connect under that name, as in: ssh %s@HOST\r\n",
 		untrusted.Text(p.Name).Line(64), untrusted.Text(p.Login).Line(64))
 }
 
-func personOf(p *gossh.Permissions) Person {
+func personOf(p *gossh.Permissions) KeyHolder {
 	if p == nil {
-		return Person{}
+		return KeyHolder{}
 	}
-	return Person{Name: p.Extensions[extName], Role: api.Role(p.Extensions[extRole]), Key: p.Extensions[extKey],
+	return KeyHolder{Name: p.Extensions[extName], Role: api.Role(p.Extensions[extRole]), Key: p.Extensions[extKey],
 		Login: p.Extensions[extLogin],
 		Cert:  p.Extensions[extCert], Serial: p.Extensions[extSerial], NoTerminal: p.Extensions[extNoTerminal] != ""}
 }
@@ -275,7 +275,7 @@ func (a authority) line(line []byte) error {
 }
 
 // authorize checks a certificate for a login as user. The SSH exchange proves that the client holds the key.
-func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr, now time.Time) (Person, error) {
+func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr, now time.Time) (KeyHolder, error) {
 	switch {
 	case c.CertType != gossh.UserCert:
 		return refused("host_certificate", "the certificate is for a host")
@@ -298,11 +298,11 @@ func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr,
 		}
 	}
 	if err := checkLife(c, now); err != nil {
-		return Person{}, err
+		return KeyHolder{}, err
 	}
 	role, err := principals(c.ValidPrincipals, user)
 	if err != nil {
-		return Person{}, err
+		return KeyHolder{}, err
 	}
 	switch {
 	case c.KeyId == "" || checkName(c.KeyId) != nil:
@@ -319,7 +319,7 @@ func (a authority) authorize(c *gossh.Certificate, user string, from netip.Addr,
 		return refused("certificate", "the certificate is not valid")
 	}
 	_, pty := c.Extensions["permit-pty"]
-	return Person{Name: c.KeyId, Role: role, Key: gossh.FingerprintSHA256(c.Key), Login: user, Cert: c.KeyId,
+	return KeyHolder{Name: c.KeyId, Role: role, Key: gossh.FingerprintSHA256(c.Key), Login: user, Cert: c.KeyId,
 		Serial:     strconv.FormatUint(c.Serial, 10) + " of " + gossh.FingerprintSHA256(c.SignatureKey),
 		NoTerminal: !pty, Until: time.Unix(int64(c.ValidBefore), 0)}, nil
 }

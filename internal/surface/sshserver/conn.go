@@ -55,7 +55,7 @@ type conn struct {
 
 	authenticated atomic.Bool
 	// Set before authenticated, never changed afterwards.
-	person     Person
+	person     KeyHolder
 	key        gossh.PublicKey
 	user       string
 	disconnect func() // releases the person's connection
@@ -221,7 +221,7 @@ func (c *conn) Write(b []byte) (int, error) {
 }
 
 // authenticate records the person of the connection after the exchange.
-func (c *conn) authenticate(p Person, key gossh.PublicKey, user string, disconnect func()) {
+func (c *conn) authenticate(p KeyHolder, key gossh.PublicKey, user string, disconnect func()) {
 	c.person, c.key, c.user, c.disconnect = p, key, user, disconnect
 	c.authenticated.Store(true)
 	c.leave()

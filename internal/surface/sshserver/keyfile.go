@@ -174,8 +174,8 @@ func parseExpiry(s string) (time.Time, error) {
 	return time.Time{}, errors.New("expiry-time must be a time like 20270131 or 202701311800Z")
 }
 
-// Person is a person with a proven key.
-type Person struct {
+// KeyHolder is a person with a proven key.
+type KeyHolder struct {
 	// Name is for display: from authorized_keys, or the certificate's key id.
 	Name string
 	Role api.Role
@@ -200,7 +200,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.What }
 
-func refused(reason, what string) (Person, error) { return Person{}, &Refusal{reason, what} }
+func refused(reason, what string) (KeyHolder, error) { return KeyHolder{}, &Refusal{reason, what} }
 
 // AuthorizedKeys are the keys and authorities that may log in. Changed files are read again.
 type AuthorizedKeys struct {
@@ -327,11 +327,11 @@ func (a *AuthorizedKeys) Len() (keys, authorities int) {
 
 // authorize identifies the owner of a key, for a login as user from an address. The error is a *Refusal. The caller
 // checks the proof of the key and, for a plain key, the login name.
-func (a *AuthorizedKeys) authorize(key gossh.PublicKey, user string, from netip.Addr) (Person, error) {
+func (a *AuthorizedKeys) authorize(key gossh.PublicKey, user string, from netip.Addr) (KeyHolder, error) {
 	return a.rules.Load().authorize(key, user, from, a.now())
 }
 
-func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now time.Time) (Person, error) {
+func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now time.Time) (KeyHolder, error) {
 	if c, is := key.(*gossh.Certificate); is {
 		return n.ca.authorize(c, user, from, now)
 	}
@@ -347,19 +347,19 @@ func (n *rules) authorize(key gossh.PublicKey, user string, from netip.Addr, now
 	case !e.until.IsZero() && !now.Before(e.until):
 		return refused("expired", "the key has expired")
 	}
-	return Person{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
+	return KeyHolder{Name: e.name, Role: e.role, Key: gossh.FingerprintSHA256(key), Login: e.name, Until: e.until}, nil
 }
 
 // AuthorizeAgain is authorize for a person who is logged in as user from an address, with the proven key or
 // certificate in authorized_keys format. It reads the files again; an unreadable one authorizes no one.
-func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (Person, error) {
+func (a *AuthorizedKeys) AuthorizeAgain(proof, user, from string) (KeyHolder, error) {
 	key, _, _, _, err := gossh.ParseAuthorizedKey([]byte(proof))
 	if err != nil {
 		return refused("no_proof", "the proven key is missing")
 	}
 	n, err := a.fresh()
 	if err != nil {
-		return Person{}, err
+		return KeyHolder{}, err
 	}
 	p, err := n.authorize(key, user, hostOf(from), a.now())
 	if err == nil && p.Login != user {

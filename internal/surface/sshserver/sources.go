@@ -196,7 +196,7 @@ func newSessionLimit(all, each, conns int) *sessionLimit {
 }
 
 // acquire takes a place for a session, or says why there is none.
-func (s *sessionLimit) acquire(p Person) (release func(), why string) {
+func (s *sessionLimit) acquire(p KeyHolder) (release func(), why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	room := s.all
