@@ -26,12 +26,11 @@ const (
 	TakeOut               // shows masked values, or takes data out of the program
 	Write                 // changes something at the service, or lets someone do so
 	Session               // changes the token pair that all processes share
-	Send                  // sends stored events to an address of the caller's choice
 )
 
 // String is the effect's word in the schema.
 func (e Effect) String() string {
-	return [...]string{"read", "local", "take out", "write", "session", "send"}[e]
+	return [...]string{"read", "local", "take out", "write", "session"}[e]
 }
 
 // Ask is how an act is confirmed.
@@ -111,7 +110,6 @@ type Act struct {
 	Need    api.Permission // the required permission; empty: none
 	Least   Least
 	Bare    api.Permission      // replaces Need if the command has no arguments
-	With    map[string]string   // flag: permission that replaces Need if the flag is given
 	Costs   map[limit.Class]int // least calls of one run
 	Args    []Arg
 	Short   string     // one line of the command's help
@@ -126,7 +124,7 @@ type Act struct {
 }
 
 // Barred reports whether a read-only context refuses the act.
-func (a *Act) Barred() bool { return a.Effect == Write || a.Effect == Session || a.Effect == Send }
+func (a *Act) Barred() bool { return a.Effect == Write || a.Effect == Session }
 
 // Path is the act's command: "document remove".
 func (a *Act) Path() string { return strings.ReplaceAll(a.Name, ".", " ") }
@@ -153,13 +151,8 @@ func (a *Act) Use() string {
 	return out
 }
 
-// Needs returns the permission for a command line; given reports whether it has a flag.
-func (a *Act) Needs(args []string, given func(flag string) bool) api.Permission {
-	for flag, p := range a.With {
-		if given(flag) {
-			return api.Permission(p)
-		}
-	}
+// Needs returns the permission for a command line.
+func (a *Act) Needs(args []string) api.Permission {
 	if a.Bare != "" && len(args) == 0 {
 		return a.Bare
 	}

@@ -141,17 +141,11 @@ var (
 	EventShow = declare(&reads, Act{Name: "event.show", Reveals: true, Need: api.MayRead, Args: args("HOOKID"),
 		Short: "One event with its body and its result", Place: "events"})
 	EventTail = declare(&reads, Act{Name: "event.tail", Reveals: true, Aliases: []string{"tail"}, Need: api.MayRead,
-		Short: "Follow the inbox until interrupted, one line per event",
-		Place: "events", Key: Key{Press: "L", Hint: "follow", Help: "follow new events, or stop"}})
+		Place: "events", Key: Key{Press: "L", Hint: "follow", Help: "follow new events, or stop"},
+		Without: map[Surface]string{Command: "event list has --follow", Remote: "event list has --follow"}})
 	EventCodes = declare(&reads, Act{Name: "event.codes", Aliases: []string{"codes"}, Need: api.MayRead,
 		Short: "Learned meanings of the numeric codes in webhooks",
 		Place: "events", Key: Key{Press: "=", Hint: "codes", Help: "learned meanings of numeric codes"}})
-	EventListen = declare(&reads, Act{Name: "event.listen", Reveals: true, Effect: Local, Need: api.MayRead,
-		Short: "Receive webhooks until interrupted, one line per webhook", Without: onlyCommand(serves)})
-	EventSend = declare(&reads, Act{Name: "event.send", Effect: Local, Need: api.MayHooks, Event: "-",
-		Args:    []Arg{{Name: "FILE", File: true}},
-		Short:   "Feed a stored body (- is standard input) to the receiver, without the network",
-		Without: map[Surface]string{Screen: "reads a file on this host; use the command"}})
 	HookGet = declare(&reads, Act{Name: "hook.get", Aliases: []string{"hook", "hooks", "hook set"}, Need: api.MayRead,
 		Costs: cost(limit.General, 1), Short: "The service's webhook settings; the secret is shown as dots",
 		Place: "events", Key: Key{Press: "W", Hint: "settings", Help: "the service's webhook settings", Extra: true}})

@@ -152,14 +152,9 @@ var (
 		Place: "approvals", Key: Key{Press: "-", Hint: "deny", Help: "deny this write (asks)"},
 		Words: Question{Title: "Deny", Verb: "Deny", Ask: "Deny this write?", Done: "Denied.", Declined: "Not denied.",
 			Of: "request"}})
-	EventReplay = declare(&writes, Act{Name: "event.replay", Effect: Send, Ask: YesNo, Need: api.MayHooks,
-		With: map[string]string{"to": string(api.MayExport)}, Event: "-", Args: args("HOOKID"),
-		Short: "Send a stored event again, to an address or to opdeck's own receiver",
-		Place: "events", Key: Key{Press: "u", Hint: "replay", Help: "send the event again to a URL (asks)"},
-		Without: map[Surface]string{Remote: "the caller would choose the address"},
-		Words: Question{Title: "Replay event", Verb: "Send", Ask: "Send event {id} again?", Done: "Sent.",
-			Declined: "Not sent.", Of: "event id"}})
-	EventForward = declare(&writes, Act{Name: "event.forward", Effect: Send, Need: api.MayExport, Event: "-",
-		Short: "Forward each new event to an address until interrupted", Without: map[Surface]string{
-			Screen: "runs until interrupted", Remote: "the caller would choose the address"}})
+	EventReplay = declare(&writes, Act{Name: "event.replay", Effect: Local, Ask: YesNo, Need: api.MayHooks,
+		Args: args("HOOKID"), Short: "Send a stored event through opdeck's own receiver again",
+		Place: "events", Key: Key{Press: "u", Hint: "replay", Help: "process the event again (asks)"},
+		Words: Question{Title: "Replay event", Verb: "Process", Ask: "Process event {id} again?", Done: "Processed.",
+			Declined: "Not processed.", Of: "event id"}})
 )

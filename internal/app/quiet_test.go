@@ -158,7 +158,7 @@ func (w *quietWorld) deliver(to *quietInstance) {
 	w.hooks++
 	body := fmt.Appendf(nil, `{"hook_id":%q,"hook_type":1,"Data":{"Operation":{"cuid":"D7k3xbc-ERrj","opid":%q}}}`,
 		opidOf(100+w.hooks), opidOf(w.hooks%calmRows))
-	sign, err := to.Hooks().Signer(quietEnv)
+	sign, err := hook.Rules{}.Signer(to.Config.Webhooks.Verify, to.Config.Webhooks.Header, hook.ParseSecrets(quietEnv(to.Config.Webhooks.SecretEnv)).Now)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -73,21 +73,8 @@ func hookConfig(what string, err error) error {
 		Remedy: api.Remedy{Kind: api.FixSettings, ID: "[webhooks]", Names: []string{"secret_env", "secret_file"}}, Err: err}
 }
 
-// Signer signs deliveries for a receiver with this config.
-func (h Hooks) Signer(env func(string) string) (hook.Signer, error) {
-	s, err := h.Secrets(env)
-	if err != nil {
-		return nil, err
-	}
-	sign, err := h.rules().Signer(h.app.Config.Webhooks.Verify, h.app.Config.Webhooks.Header, s.Now)
-	if err != nil {
-		return nil, hookConfig("The webhook secret cannot be used: "+err.Error()+".", err)
-	}
-	return sign, nil
-}
-
-// Receiver returns the configured webhook receiver; without network it verifies nothing, and only Send and Replay
-// work. The caller closes it.
+// Receiver returns the configured webhook receiver; without network it verifies nothing, and only Replay works. The
+// caller closes it.
 func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
 	w := h.app.Config.Webhooks
 	opt := receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Header: w.Header, Path: w.Path, Log: h.app.Log,

@@ -84,10 +84,9 @@ func become(label string, from untrusted.Text, to string) Fact {
 	return Fact{Label: label, Value: cmp.Or(was, "none") + " → " + cmp.Or(is, "none given"), Long: true, Tone: Warn}
 }
 
-// AskedReplay lists the facts in a question about sending an event again; to is the address, "" for our own receiver.
-func AskedReplay(o Options, e Event, to string) []Fact {
+// AskedReplay lists the facts in a question about processing an event again.
+func AskedReplay(o Options, e Event) []Fact {
 	return []Fact{{Label: "type", Value: EventType(e.Type)}, {Label: "object", Value: e.ObjectID.Line(128)},
 		{Label: "received", Value: format.Time(e.ReceivedAt, o.Zone)}, {Label: "status", Value: safe(string(e.Status), 40)},
-		{Label: "size", Value: format.Size(int64(len(e.Raw)))},
-		{Label: "to", Value: safe(cmp.Or(to, "the receiver here"), 500), Long: true}}
+		{Label: "size", Value: format.Size(int64(len(e.Raw)))}}
 }

@@ -104,7 +104,7 @@ func (s *Screen) switchOn(w, h int) []string {
 			"  [webhooks]", `  listen = "127.0.0.1:8788"  # where to listen`, `  path = "/hooks"`,
 			`  verify = "jwt"             # how a delivery proves its origin`, `  secret_env = "OPDECK_HOOK_SECRET"`, "",
 			"and restart. If other hosts send to the receiver, it needs TLS or a proxy in front of it. Without a console: "+
-				"opdeck event listen", "",
+				"opdeck serve", "",
 			settings+" "+s.env.Keys.Global.Reload.Help().Key+" checks for events from other processes."),
 		page(title, "Add to the config and restart:", "  [webhooks]", `  listen = "127.0.0.1:8788"`, `  verify = "jwt"`,
 			`  secret_env = "OPDECK_HOOK_SECRET"`, settings),

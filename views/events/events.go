@@ -38,9 +38,9 @@ type Feed interface {
 	Trouble(ctx context.Context) (receiver.Trouble, error)
 	// Rejected returns the last rejected deliveries, newest first.
 	Rejected(ctx context.Context) ([]receiver.Rejection, error)
-	// Replay sends a stored event through the receiver again (target ""), or to a
-	// URL. The error means that it could not be sent or its result not be stored.
-	Replay(ctx context.Context, key, target string) (receiver.Attempt, error)
+	// Replay sends a stored event through the receiver again. The error means that its
+	// result could not be stored.
+	Replay(ctx context.Context, key string) (receiver.Attempt, error)
 }
 
 // Config has settings that do not change while the console runs.

@@ -38,7 +38,7 @@ type fake struct {
 	coming      [][]receiver.Stored // what the stream brings; then it ends
 	broken      error               // how the stream ends; nil: with the screen
 	waits       []int64
-	replay      func(key, target string) (receiver.Attempt, error)
+	replay      func(key string) (receiver.Attempt, error)
 	hooks       func() (api.HookSettings, error)
 	set         func(api.HookSettings) error
 }
@@ -96,9 +96,9 @@ func (f *fake) Rejected(context.Context) ([]receiver.Rejection, error) {
 	f.calls++
 	return f.rejected, f.rejectedErr
 }
-func (f *fake) Replay(_ context.Context, key, target string) (receiver.Attempt, error) {
+func (f *fake) Replay(_ context.Context, key string) (receiver.Attempt, error) {
 	f.calls++
-	return f.replay(key, target)
+	return f.replay(key)
 }
 
 func (f *fake) caller() endpoint.Caller {

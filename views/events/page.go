@@ -48,7 +48,7 @@ func (s *Screen) open(p *page, crumb string, fill func(w int) []string) {
 	s.Open(p.item.Key, crumb, fill)
 }
 
-// show opens an event and reads where it was sent to.
+// show opens an event and reads when it was processed again.
 func (s *Screen) show(it item) tea.Cmd {
 	p := &page{item: it}
 	s.open(p, "Event "+draw.ID(it.Key, 13), func(w int) []string { return s.delivered().eventLines(p, w) })

@@ -211,8 +211,6 @@ const (
 	EventReveal       = "reveal"            // masked values were revealed
 	EventTakeAway     = "export"            // operations or documents were exported or copied
 	EventDownload     = "document.download" // a document's content was saved or passed to a program
-	EventReplay       = "event.replay"      // a stored webhook event was sent to another address
-	EventForward      = "event.forward"     // webhook events are forwarded to another address
 	EventLendBegan    = "lend.began"        // a script began to use the session
 	EventLent         = "lend.calls"        // its calls since the last such record
 	EventLendDenied   = "lend.denied"       // a request without permission
@@ -229,8 +227,9 @@ var numbers = map[string]string{
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
 	EventNotifyTested: "621", string(api.ActAddNote): "631",
-	EventReveal: "701", EventTakeAway: "702", EventReplay: "703", EventForward: "704", EventDownload: "705",
-	"audit.extract": "805", "capsule": "706", "notify.silenced": "622", // retired; older trails have them
+	EventReveal: "701", EventTakeAway: "702", EventDownload: "705",
+	// retired; older trails have them
+	"audit.extract": "805", "capsule": "706", "notify.silenced": "622", "event.replay": "703", "event.forward": "704",
 }
 
 // Code is the stable number of an event; "" for none.

@@ -123,29 +123,6 @@ func (r *Receiver) stored(results []Result) {
 	}
 }
 
-// Send stores a body without the network. Its source is manual, and it is unverified.
-func (r *Receiver) Send(ctx context.Context, body []byte) (Result, error) {
-	if len(body) == 0 || len(body) > MaxBody {
-		return Result{}, fmt.Errorf("webhooks: the body has %d bytes; 1 to %d are accepted", len(body), MaxBody)
-	}
-	bodies, err := hook.Parts(body, "", "", MaxUnpacked)
-	if err != nil {
-		bodies = [][]byte{body} // stored unchanged: no one would send it again
-	}
-	var first Result
-	for i, one := range bodies {
-		res, err := r.accept(ctx, delivery{body: one, verdict: hook.Verdict{Verifier: string(Manual)}, source: Manual,
-			at: r.opt.Now()})
-		if err != nil {
-			return first, err
-		}
-		if i == 0 {
-			first = res
-		}
-	}
-	return first, nil
-}
-
 // Replay decodes a stored delivery again and notifies the listeners. It adds no row, but stores the attempt. The
 // error is a *hook.Malformed if it is still unusable.
 func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {

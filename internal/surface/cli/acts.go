@@ -131,7 +131,7 @@ func (r *root) begin(cmd *cobra.Command, args []string) error {
 	if row.Bare != "" && len(args) == 0 { // it only lists
 		row.Effect, row.Ask = act.Read, act.Nothing
 	}
-	row.Need = row.Needs(args, cmd.Flags().Changed)
+	row.Need = row.Needs(args)
 	r.row, r.args, r.least = &row, args, row.Least
 	if cmd.ValidateFlagGroups() != nil {
 		var given []string

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,22 +18,21 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
-	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
 
 var eventCommands = commands{
-	act.EventList: eventListCommand, act.EventShow: eventShowCommand, act.EventTail: eventTailCommand,
-	act.EventCodes: eventCodesCommand, act.EventListen: eventListenCommand, act.EventSend: eventSendCommand,
-	act.EventReplay: eventReplayCommand, act.EventForward: eventForwardCommand,
+	act.EventList: eventListCommand, act.EventShow: eventShowCommand, act.EventCodes: eventCodesCommand,
+	act.EventReplay: eventReplayCommand,
 }
 
 func eventListCommand(r *root) *cobra.Command {
 	var f eventFilter
 	var before int64
 	var limit int
-	var rejected bool
-	cmd := f.times(f.flags(&cobra.Command{}))
+	var rejected, following bool
+	cmd := f.times(f.flags(&cobra.Command{Long: "With --follow it prints one line per new event until interrupted, " +
+		"after the last --limit ones\nif that is given."}))
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[eventJSON]) error {
 		choose, err := f.choose(ctx, a)
 		if err != nil {
@@ -58,17 +56,29 @@ func eventListCommand(r *root) *cobra.Command {
 			all[i] = present.EventOf(e)
 		}
 		return out.print(items, items, listed(r.options(ctx, a), present.EventListed(whose), all).none("No such events. "+
-			"To receive webhooks, run opdeck event listen, or opdeck serve with [webhooks] listen."))
+			"To receive webhooks, run opdeck serve with [webhooks] listen."))
 	})
 	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
+	followed := also[eventJSON](r, cmd, "--follow")
+	r.printed[cmd][len(r.printed[cmd])-1].many = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case limit < 1 || limit > 1000 || before < 0:
 			return usage("--limit must be from 1 to 1000, and --before not below 0")
+		case rejected && (f.any() || before > 0 || following):
+			return usage("--rejected can only be combined with --limit")
+		case following && (before > 0 || f.since+f.until != "" || r.output == "csv"):
+			return usage("--follow cannot be combined with --before, --from, --until and -o csv")
+		case following:
+			last := 0
+			if cmd.Flags().Changed("limit") {
+				last = limit
+			}
+			return r.do(func(ctx context.Context, a *app.App, _ []string) error {
+				return follow(ctx, a, &f, last, followed)
+			})(cmd, args)
 		case !rejected:
 			return stored(cmd, args)
-		case f.any() || before > 0:
-			return usage("--rejected can only be combined with --limit")
 		}
 		return r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			return rejectedList(r, ctx, a, limit, refused)
@@ -76,6 +86,7 @@ func eventListCommand(r *root) *cobra.Command {
 	}
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "events, 1 to 1000")
+	cmd.Flags().BoolVar(&following, "follow", false, "print new events as they come, until interrupted")
 	cmd.Flags().BoolVar(&rejected, "rejected", false, "the last rejected deliveries with the reason")
 	return cmd
 }
@@ -103,7 +114,7 @@ type eventJSON struct {
 	Detail        string          `json:"detail,omitempty"`
 	Body          json.RawMessage `json:"body,omitempty"`     // unchanged, if it is JSON
 	Raw           []byte          `json:"raw,omitempty"`      // else its bytes in base64
-	Attempts      []attemptJSON   `json:"attempts,omitempty"` // replays and forwards
+	Attempts      []attemptJSON   `json:"attempts,omitempty"` // replays
 	Waiting       *waitingJSON    `json:"waiting,omitempty"`  // it is not merged into the index yet
 }
 
@@ -218,68 +229,6 @@ func (r *root) printBody(b []byte) error {
 	}
 	_, err := fmt.Fprintln(r.env.Out, strconv.QuoteToASCII(string(b)))
 	return err
-}
-
-func attemptLine(r *root, a receiver.Attempt) string {
-	result := strconv.Itoa(a.Status)
-	if a.Error != "" {
-		result = a.Error
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", format.Time(a.At, r.zone), a.Target, result,
-		a.Latency.Round(time.Millisecond)))
-}
-
-// sentJSON is the result of a body passed to the receiver.
-type sentJSON struct {
-	Outcome string    `json:"outcome"`
-	Event   eventJSON `json:"event"`
-}
-
-func eventSendCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{Long: "Feeds a webhook's body to the receiver as if the service had delivered it. " +
-		"opdeck always\n" +
-		"marks it as manual and unverified. It quarantines a body that it cannot use."},
-		func(ctx context.Context, a *app.App, args []string, out one[sentJSON]) error {
-			body, err := r.read(args[0], receiver.MaxBody, "The body is larger than the receiver accepts; nothing was stored.")
-			if err != nil {
-				return err
-			}
-			return withReceiver(r, ctx, a, func(rec *receiver.Receiver) error {
-				res, err := rec.Send(ctx, body)
-				if err != nil {
-					return &api.Error{Kind: api.Unavailable, Public: "The event could not be stored: " + err.Error() + ".", Err: err}
-				}
-				return errors.Join(printSent(r, res, a.Context.Name, out), a.Hooks().Merge(ctx, res.Stored))
-			})
-		})
-}
-
-func printSent(r *root, res receiver.Result, whose string, out one[sentJSON]) error {
-	s := res.Stored
-	used := s.Status != receiver.Quarantined
-	if used && r.output == "table" {
-		r.say("%s: %s %s, %s. See opdeck event show.", res.Outcome, s.Type, s.ObjectID.Line(64), s.Status)
-	}
-	if used || r.output != "table" {
-		if err := out.data(sentJSON{string(res.Outcome), jsonOf(s, whose, false)}, s.Key); err != nil {
-			return err
-		}
-	}
-	if !used {
-		return &api.Error{Kind: api.Usage, Public: "The body cannot be used: " + s.Detail + ".",
-			Hint: "It is kept in quarantine: opdeck event show " + s.Key + "."}
-	}
-	return nil
-}
-
-// withReceiver runs fn with a receiver without network.
-func withReceiver(r *root, ctx context.Context, a *app.App, fn func(*receiver.Receiver) error) error {
-	rec, err := a.Hooks().Receiver(r.env.Getenv, false)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
-	return fn(rec)
 }
 
 // codeJSON is what is known of one numeric code: the word seen with it ("" for a tie), how often, and how often

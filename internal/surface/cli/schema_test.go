@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,7 +25,7 @@ import (
 )
 
 // tried are the commands whose JSON is held against the schema, besides those of the
-// table of roles. {sink} is an address that takes webhooks.
+// table of roles.
 var tried = []roletest.Row{
 	{Name: "document.remove", Command: "document remove {op} {doc} --dry-run"},
 	{Name: "document.list", Command: "document list {op}"},
@@ -59,13 +57,11 @@ var tried = []roletest.Row{
 	{Name: "index.status", Command: "index status"},
 	{Name: "index.sync", Command: "index sync"},
 	{Name: "index.verify", Command: "index verify"},
-	{Name: "event.send", Command: "event send -", In: `{"hook_id":"7f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d","hook_type":1,"Data":{"Operation":{"opid":"{op}","status":2,"type":1}}}`},
 	{Name: "event.list", Command: "event list"},
 	{Name: "event.list", Command: "event list --rejected"},
-	{Name: "event.replay", Command: "event replay {event} --to {sink} --yes"},
+	{Name: "event.replay", Command: "event replay {event} --yes"},
 	{Name: "event.show", Need: api.MayHooks, Command: "event show {event}"},
-	{Name: "event.tail", Command: "event tail --last 1"},
-	{Name: "event.forward", Command: "event forward --last 1 --to {sink}"},
+	{Name: "event.list", Command: "event list --follow --limit 1"},
 	{Name: "event.codes", Command: "event codes"},
 	{Name: "hook.get", Command: "hook get"},
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},
@@ -91,7 +87,6 @@ var untried = map[string]string{
 	"backup":       "needs a store in files; TestSnapshotsUnderLoad in internal/e2e decodes what it prints",
 	"restore":      "replaces the store, which must not be open; TestSnapshotsUnderLoad decodes what it prints",
 	"migrate":      "needs a store of an older version; TestMigration in internal/app makes one",
-	"event.listen": "prints what event tail prints, of what comes over the network",
 	"audit.settle": "needs a write whose outcome is unknown; unsettled.txtar runs it",
 }
 
@@ -112,8 +107,6 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = a.Close() })
 	w.Use(t, a)
-	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer sink.Close()
 	r := &root{env: Env{Getenv: func(string) string { return "" }}}
 	s := schemaOf(r, r.command())
 	seen := map[string]bool{}
@@ -131,7 +124,6 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 				w.Later()
 			}
 			words := w.Objects(row)
-			words["sink"] = sink.URL
 			m := w.Mark()
 			var out []byte
 			var err string
@@ -197,7 +189,7 @@ func runJSON(t *testing.T, a *app.App, file, command, in, form string) (out []by
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w := &firstLine{end: func() {}}
-	if strings.Contains(command, "--last") {
+	if strings.Contains(command, "--follow") {
 		w.end = cancel
 	}
 	args := strings.Fields(command)

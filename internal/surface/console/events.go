@@ -9,8 +9,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/audit"
-	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
 )
 
@@ -37,31 +35,11 @@ func (d deliveries) Rejected(ctx context.Context) ([]receiver.Rejection, error) 
 	return d.app.Hooks().Inbox().Rejected(ctx, receiver.MaxRejected)
 }
 
-// Replay passes a stored event to the receiver again, or sends it to a URL, signed as configured.
-func (d deliveries) Replay(ctx context.Context, key, target string) (receiver.Attempt, error) {
+// Replay passes a stored event to the receiver again.
+func (d deliveries) Replay(ctx context.Context, key string) (receiver.Attempt, error) {
 	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
 		return receiver.Attempt{}, err
 	}
-	if target == "" {
-		return d.replayHere(ctx, key)
-	}
-	signer, err := d.app.Hooks().Signer(os.Getenv)
-	if err != nil {
-		return receiver.Attempt{}, err
-	}
-	f, err := receiver.NewForwarder(d.app.Hooks().Inbox(), target, signer)
-	if err != nil {
-		return receiver.Attempt{}, &api.Error{Op: "replay event", Kind: api.Usage, Public: err.Error(), Err: err}
-	}
-	defer f.Close()
-	if ctx, err = mask.Reveal(ctx, d.app.Audit, api.Event{Name: audit.EventReplay, Object: "event", ID: key,
-		Detail: "to another address"}); err != nil {
-		return receiver.Attempt{}, err
-	}
-	return f.Replay(ctx, key)
-}
-
-func (d deliveries) replayHere(ctx context.Context, key string) (receiver.Attempt, error) {
 	rec, err := d.app.Hooks().Receiver(os.Getenv, false)
 	if err != nil {
 		return receiver.Attempt{}, err

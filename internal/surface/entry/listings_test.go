@@ -14,6 +14,8 @@ import (
 
 	"github.com/creack/pty"
 
+	"opdeck/internal/app"
+	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/surface/cli"
 	"opdeck/ui/draw"
 )
@@ -169,8 +171,14 @@ func TestListingsFitTheTerminal(t *testing.T) {
 	doc := column(t, b.piped("", "document", "list", op, "-o", "csv"), "id")[0]
 	b.piped("", "document", "remove", op, doc, "--yes", "--reason", strings.Repeat("a reason ", 12))
 	b.piped("", "note", "add", op, strings.Repeat("what the bank said, ", 8))
-	b.piped(`{"hook_id":"7f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d","hook_type":1,"Data":{"Operation":{"opid":"`+op+
-		`","status":2,"type":1}}}`, "event", "send", "-")
+	x, err := app.Open(t.Context(), app.Options{ConfigFlag: config, StateFlag: filepath.Join(dir, "state"), Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receivertest.Deliver(t, x.Hooks().Inbox(), receivertest.Body(1, op))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
 	words := strings.NewReplacer("{op}", op, "{cuid}", cuid)
 	for _, l := range listings {
 		command := strings.Fields(words.Replace(l.command))

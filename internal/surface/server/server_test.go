@@ -76,15 +76,15 @@ func TestNotOverSSH(t *testing.T) {
 	trap := p.file("trap")
 	for _, command := range []string{
 		"serve", "opdeck serve", "opdeck", "opdeck opdeck version", "sandbox", "config show", "config init",
-		"completion bash", "man /tmp", "session keep", "event listen", "event forward --to http://127.0.0.1:1",
-		"event replay --yes x --to http://127.0.0.1:1", "__complete operation", "bash -c id",
+		"completion bash", "man /tmp", "session keep",
+		"__complete operation", "bash -c id",
 		"--config " + p.file("config.toml") + " limits", "limits --state " + p.dir,
 		"limits -c other", "limits --context=other", "limits --log-file " + p.file("new"), "limits --read-only",
 		"limits --verbose",
 		"document upload --yes " + trap + " --customer c", "document upload " + trap + " --name f.pdf --customer c",
 		"document replace o d " + trap, "document download c d " + p.file("new"),
 		"compliance share --yes c --token-file " + trap, "customer set-application c " + trap,
-		"operation export -o csv " + p.file("new"), "operation report " + p.file("new"), "event send " + trap,
+		"operation export -o csv " + p.file("new"), "operation report " + p.file("new"),
 		"audit export " + p.file("new"),
 		"audit verify --against " + trap, "audit verify --against -", "audit verify " + trap,
 		"audit verify --pub " + trap, "audit verify --file " + trap,

@@ -9,6 +9,8 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/hook"
+	"opdeck/api/secret"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 )
@@ -24,7 +26,7 @@ func deliver(ctx context.Context, a *app.App, ids []string) error {
 		return err
 	}
 	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
-	sign, err := a.Hooks().Signer(env)
+	sign, err := hook.Rules{}.Signer(a.Config.Webhooks.Verify, a.Config.Webhooks.Header, secret.New(hookSecret))
 	if err != nil {
 		return err
 	}

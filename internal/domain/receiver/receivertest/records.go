@@ -2,8 +2,13 @@
 package receivertest
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
 	"time"
 
 	"opdeck/api/hook"
@@ -20,6 +25,32 @@ func ID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
 func Body(n int, opid string) []byte {
 	return fmt.Appendf(nil, `{"hook_id":"%s","hook_type":1,"Data":{"Operation":{"opid":"%s","cuid":"D1",`+
 		`"status":1,"type":3,"updated_at":{"seconds":%d}}}}`, ID(n), opid, 1_700_000_000+n)
+}
+
+// Deliver sends a body to a receiver that verifies nothing, and returns the newest event of the inbox; false: it was
+// not accepted.
+func Deliver(t testing.TB, in receiver.Inbox, body []byte) (receiver.Stored, bool) {
+	t.Helper()
+	ctx := context.Background()
+	none, err := hook.NewVerifier(hook.VerifyNone, "", hook.Secrets{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := receiver.New(receiver.Options{Inbox: in, Verifier: none})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close(ctx) }()
+	req, w := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/hooks", bytes.NewReader(body)), httptest.NewRecorder()
+	req.RemoteAddr = "127.0.0.1:40000"
+	if r.ServeHTTP(w, req); w.Code != http.StatusOK {
+		return receiver.Stored{}, false
+	}
+	rows, err := in.List(ctx, receiver.Filter{Limit: 1})
+	if err != nil || len(rows) == 0 {
+		t.Fatal(rows, err)
+	}
+	return rows[0], true
 }
 
 // Record returns a verified record of Body that arrived n minutes after Start.

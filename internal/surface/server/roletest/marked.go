@@ -19,7 +19,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/secret"
 	"opdeck/internal/app"
-	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/sandbox"
 )
 
@@ -105,21 +105,16 @@ func (m *Marked) Leaks(out string) string {
 // store puts events with marks into the inbox, in each form.
 func (m *Marked) store(t testing.TB) {
 	t.Helper()
-	rec, err := m.App.Hooks().Receiver(func(string) string { return "" }, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rec.Close(t.Context())
 	for i, form := range Forms {
 		v := map[string]any{"hook_id": fmt.Sprintf("6f1c1f0e-8a4b-4c8e-9d4f-9%011d", i), "hook_type": 2,
 			"Data": map[string]any{"Account": mark(map[string]any{"id": "acc-1", "number": Marks["accountNumber"]}, "", true)}}
 		raw, _ := json.Marshal(v)
-		res, err := rec.Send(t.Context(), inForm(form, raw))
-		if err != nil && form == "" {
-			t.Fatal(err)
+		s, ok := receivertest.Deliver(t, m.App.Hooks().Inbox(), inForm(form, raw))
+		if !ok && form == "" {
+			t.Fatal("the event was not accepted")
 		}
-		if res.Stored.Key != "" || res.Stored.Status == receiver.Quarantined {
-			m.Events = append(m.Events, res.Stored.Key)
+		if ok {
+			m.Events = append(m.Events, s.Key)
 		}
 	}
 }

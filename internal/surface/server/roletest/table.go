@@ -101,9 +101,7 @@ var Table = filled([]Row{
 		Keys: []string{"+", "~", "y"}},
 	{Name: "approval.deny", Command: "approval deny {request} --reason no --yes", Place: "approvals",
 		Keys: []string{"-", "'not this one", "enter", "~", "y"}},
-	{Name: "event.replay", Command: "event replay {event} --yes", Place: "events", Keys: []string{"u", "enter", "~", "y"}},
-	{Name: "event.send", Command: "event send -", In: `{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d","hook_type":1,` +
-		`"Data":{"Operation":{"opid":"{op}","status":2,"type":1}}}`},
+	{Name: "event.replay", Command: "event replay {event} --yes", Place: "events", Keys: []string{"u", "~", "y"}},
 	{Name: "audit.list", Command: "audit list", Place: "audit", Keys: []string{"r"}},
 	{Name: "audit.verify", Command: "audit verify", Place: "audit", Keys: []string{"V"}},
 	{Name: "audit.checkpoint", Command: "audit checkpoint"},

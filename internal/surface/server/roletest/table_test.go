@@ -23,7 +23,6 @@ import (
 var untried = map[string]string{
 	"backup":          "takes a store in files, and these are in memory; backup.txtar tries it as another role",
 	"document.resume": "its steps are the gate's acts of document.replace",
-	"event.forward":   "runs until it is interrupted",
 }
 
 // TestEveryActHasARow: a new act, or a new permission, is tried as each role in

@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/receiver/receivertest"
 )
 
 // World is the built-in service with objects to act on: each attempt gets its own, so that acts do not affect each
@@ -229,18 +230,13 @@ func (w *World) request(op api.Operation) string {
 
 // event is the key of a stored event.
 func (w *World) event(op api.Operation) string {
-	rec, err := w.App.Hooks().Receiver(func(string) string { return "" }, false)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	defer rec.Close(w.T.Context())
-	res, err := rec.Send(w.T.Context(), fmt.Appendf(nil,
+	s, ok := receivertest.Deliver(w.T, w.App.Hooks().Inbox(), fmt.Appendf(nil,
 		`{"hook_id":"6f1c1f0e-8a4b-4c8e-9d4f-%012d","hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`, w.n,
 		op.OPID))
-	if err != nil {
-		w.T.Fatal(err)
+	if !ok {
+		w.T.Fatal("the event was not accepted")
 	}
-	return res.Stored.Key
+	return s.Key
 }
 
 // Mark is the state before an attempt.
