@@ -69,17 +69,30 @@ func (c *chooser) shown() []field.Choice {
 	return out
 }
 
+// columnChoice is which columns are shown, and the dialog that chooses them.
+type columnChoice struct {
+	list   *list.List[api.Operation]
+	env    *ui.Env
+	cfg    *Config
+	loader *loader
+	views  *savedViews
+
+	chooser *chooser                  // columns being chosen; nil: none
+	shown   []field.Choice            // columns of the list
+	chosen  map[string][]field.Choice // by view: what the person chose
+}
+
 // width is how many cells a column takes in the table now; 0: none.
-func (s columnChoice) width(name string) int {
+func (s *columnChoice) width(name string) int {
 	i := slices.IndexFunc(s.shown, func(o field.Choice) bool { return o.Name == name })
 	if i < 0 {
 		return 0
 	}
-	return s.Table.Cursor.Columns.Width(i)
+	return s.list.Table.Cursor.Columns.Width(i)
 }
 
 // choosing takes a key while columns are chosen.
-func (s columnChoice) choosing(msg keymap.Press) (ui.Action, tea.Cmd) {
+func (s *columnChoice) choosing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	k, nav, c := s.env.Keys.Columns, s.env.Keys.Nav, s.chooser
 	e := &c.list[c.at]
 	c.note = ""
@@ -114,7 +127,7 @@ func (s columnChoice) choosing(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case k.Later.Match(msg):
 		c.move(1)
 	case k.Reset.Match(msg):
-		c.fill(s.usualFor(s.view))
+		c.fill(s.usualFor(s.views.view))
 	default:
 		return nil, nil
 	}
@@ -168,8 +181,8 @@ func (c *chooser) move(by int) {
 }
 
 // keepColumns remembers the choice for this person.
-func (s columnChoice) keepColumns() tea.Cmd {
-	name := s.choiceOf(s.view)
+func (s *columnChoice) keepColumns() tea.Cmd {
+	name := s.choiceOf(s.views.view)
 	list := s.shown
 	if slices.Equal(list, s.usualFor(name)) {
 		list = nil
@@ -194,21 +207,30 @@ func (s columnChoice) keepColumns() tea.Cmd {
 	})
 }
 
-// recalled takes what a person chose before. What cannot be read any more counts
-// as no choice.
-func (s columnChoice) recalled(all map[string][]string) {
-	s.chosen = map[string][]field.Choice{}
-	for view, words := range all {
-		if list, err := field.ParseColumns(words); err == nil && len(list) > 0 {
-			s.chosen[view] = list
-		}
+// recall reads what the person chose before, and returns what takes it. What cannot be read any more counts as no
+// choice.
+func (s *columnChoice) recall(ctx context.Context) func() {
+	if s.cfg.Recall == nil {
+		return func() {}
 	}
-	s.show(s.columnsOf(s.view))
+	all, err := s.cfg.Recall(ctx)
+	return func() {
+		if err != nil || all == nil {
+			return
+		}
+		s.chosen = map[string][]field.Choice{}
+		for view, words := range all {
+			if list, err := field.ParseColumns(words); err == nil && len(list) > 0 {
+				s.chosen[view] = list
+			}
+		}
+		s.show(s.columnsOf(s.views.view))
+	}
 }
 
 // choiceOf is under which name a choice made in a view is kept: a view that names
 // its own columns has its own choice, all others share one.
-func (s columnChoice) choiceOf(view string) string {
+func (s *columnChoice) choiceOf(view string) string {
 	if len(s.viewColumns(view)) > 0 || len(s.chosen[view]) > 0 {
 		return view
 	}
@@ -217,7 +239,7 @@ func (s columnChoice) choiceOf(view string) string {
 
 // columnsOf is what a view shows: what the person chose there, else what the
 // config says of it, else what the person chose for all, else the config's.
-func (s columnChoice) columnsOf(view string) []field.Choice {
+func (s *columnChoice) columnsOf(view string) []field.Choice {
 	if list := s.chosen[s.choiceOf(view)]; len(list) > 0 {
 		return list
 	}
@@ -225,7 +247,7 @@ func (s columnChoice) columnsOf(view string) []field.Choice {
 }
 
 // usualFor is what a view shows to somebody who has chosen nothing.
-func (s columnChoice) usualFor(view string) []field.Choice {
+func (s *columnChoice) usualFor(view string) []field.Choice {
 	for _, list := range [][]field.Choice{s.viewColumns(view), s.cfg.Columns} {
 		if len(list) > 0 {
 			return list
@@ -234,22 +256,22 @@ func (s columnChoice) usualFor(view string) []field.Choice {
 	return field.UsualColumns()
 }
 
-func (s columnChoice) viewColumns(view string) []field.Choice {
-	v, _ := s.saves().viewOf(view)
+func (s *columnChoice) viewColumns(view string) []field.Choice {
+	v, _ := s.views.viewOf(view)
 	return v.Columns
 }
 
 // chooserHeight is how many lines the choice takes: half of the window at most.
-func (s columnChoice) chooserHeight() int {
+func (s *columnChoice) chooserHeight() int {
 	if s.chooser == nil {
 		return 0
 	}
-	_, h := s.Size()
+	_, h := s.list.Size()
 	return min(max(h/2, 3), 2+len(s.chooser.list))
 }
 
 // chooserLines draws the choice in h lines.
-func (s columnChoice) chooserLines(w, h int) []string {
+func (s *columnChoice) chooserLines(w, h int) []string {
 	c, th := s.chooser, s.env.Theme
 	title := th.Title.Render("Columns")
 	if c.note != "" {
@@ -267,13 +289,13 @@ func (s columnChoice) chooserLines(w, h int) []string {
 }
 
 // chooserFrom is the first column in view, in h lines.
-func (s columnChoice) chooserFrom(h int) int {
+func (s *columnChoice) chooserFrom(h int) int {
 	rows := min(h-2, len(s.chooser.list))
 	return max(min(s.chooser.at-rows/2, len(s.chooser.list)-rows), 0)
 }
 
 // chooserKeys are the keys that change a column, if the hint line has no room for all keys.
-func (s columnChoice) chooserKeys(w int) string {
+func (s *columnChoice) chooserKeys(w int) string {
 	k := s.env.Keys.Columns
 	line := func(keys ...keymap.Key) string {
 		var out []string
@@ -288,7 +310,7 @@ func (s columnChoice) chooserKeys(w int) string {
 	return line(k.Earlier, k.Later, k.Narrower, k.Wider, k.Reset)
 }
 
-func (s columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int) string {
+func (s *columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int) string {
 	sign, state, tone := th.Signs.Off, "hidden", theme.Dim
 	if e.on {
 		drawn := s.width(e.Name)
@@ -312,16 +334,16 @@ func (s columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int) 
 
 // chooseSort sorts by the column under the cursor, or offers the orders.
 func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
-	return s.Sort.Ask(s.order(), list.Orders{Fields: index.SortFields, Note: direction,
+	return s.Sort.Ask(s.loader.order(), list.Orders{Fields: index.SortFields, Note: direction,
 		Usual: func(f string) list.Order {
 			o := index.UsualSort(f)
 			return list.Order{By: o.Field, Down: o.Desc}
 		},
 		Take: func(o list.Order) tea.Cmd {
-			s.sort = index.Sort{Field: o.By, Desc: o.Down}
-			s.Table.Cursor.Columns.SetSort(s.columns().sortColumn(), s.sort.Desc)
-			s.restart = true
-			return s.loader().load("")
+			s.loader.sort = index.Sort{Field: o.By, Desc: o.Down}
+			s.Table.Cursor.Columns.SetSort(s.columns.sortColumn(), s.loader.sort.Desc)
+			s.loader.restart = true
+			return s.loader.load("")
 		}})
 }
 
@@ -329,19 +351,19 @@ func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
 func direction(o list.Order) string { return list.Direction(field.Operations.Get(o.By).Kind, o) }
 
 // order is the present one.
-func (s *Screen) order() list.Order { return list.Order{By: s.sort.Field, Down: s.sort.Desc} }
+func (s *loader) order() list.Order { return list.Order{By: s.sort.Field, Down: s.sort.Desc} }
 
 // meant is the filter of what a key is about: the marked operations, else all that are
 // shown. marked is how many those are.
-func (s *Screen) meant() (f filter.OperationExpr, marked int) {
-	if ids := s.Table.Marked(); len(ids) > 0 {
+func (s *loader) meant() (f filter.OperationExpr, marked int) {
+	if ids := s.list.Table.Marked(); len(ids) > 0 {
 		return filter.OfIDs(ids), len(ids)
 	}
-	return s.Filter.Shown, 0
+	return s.list.Filter.Shown, 0
 }
 
-// lacks is the refusal of what the role does not allow; nil when it does.
-func (s jobs) lacks(p api.Permission) ui.Action {
+// barred is the refusal of what the role does not allow; nil when it does.
+func (s *jobs) barred(p api.Permission) ui.Action {
 	why := api.Role(s.env.About.Role).WhyNot(p)
 	if s.env.About.Role == "" || why == "" {
 		return nil
@@ -358,8 +380,8 @@ func failed(what string, err error) ui.Action {
 }
 
 // askReread freezes the marked operations and says what reading them costs.
-func (s jobs) askReread() ui.Action {
-	ids := s.Table.Marked()
+func (s *jobs) askReread() ui.Action {
+	ids := s.list.Table.Marked()
 	return ui.Confirm{ID: fmt.Sprintf("%d operations", len(ids)), Title: "Reload", Verb: "Reload",
 		SkipTypedConfirmation: true,
 		Ask: fmt.Sprintf("Reload %s, one by one?", format.Plural(len(ids), "marked operation",
@@ -367,7 +389,7 @@ func (s jobs) askReread() ui.Action {
 		Facts: []widget.Pair{{Label: "cost", Value: format.Plural(len(ids), "billing call", "billing calls") +
 			", as fast as the budget allows"}, {Label: "first", Value: ids[0]}},
 		Yes: func(ui.Seen) tea.Cmd {
-			caller := s.caller
+			caller := s.loader.caller
 			return s.work("reloading "+format.Plural(len(ids), "operation", "operations"),
 				func(ctx context.Context, report func(string)) ended {
 					return ended{notice: ui.Notify{Level: ui.Success, Text: reread(ctx, caller, ids, report)}, reload: true}
@@ -403,13 +425,26 @@ func reread(ctx context.Context, c endpoint.Caller, ids []string, report func(st
 	return said
 }
 
+// savedViews are the views of the config and the person's own.
+type savedViews struct {
+	list    *list.List[api.Operation]
+	env     *ui.Env
+	cfg     *Config
+	loader  *loader
+	columns *columnChoice
+
+	saved *ui.Requests // counts of views
+	view  string       // the view that was taken last
+	own   []View       // that the person saved
+}
+
 const maxViewName = 40 // characters
 
 // shown is the name as it may be drawn.
 func (v View) shown() string { return untrusted.Text(v.Name).Line(maxViewName) }
 
-// views are those of the config, then the person's own.
-func (s savedViews) views() []View {
+// all are the views of the config, then the person's own.
+func (s *savedViews) all() []View {
 	out := slices.Clone(s.cfg.Views)
 	for _, v := range s.own {
 		if !slices.ContainsFunc(s.cfg.Views, func(c View) bool { return c.Name == v.Name }) {
@@ -420,8 +455,8 @@ func (s savedViews) views() []View {
 }
 
 // viewOf finds a view by its name.
-func (s savedViews) viewOf(name string) (View, bool) {
-	for _, v := range s.views() {
+func (s *savedViews) viewOf(name string) (View, bool) {
+	for _, v := range s.all() {
 		if v.Name == name && name != "" {
 			return v, true
 		}
@@ -430,7 +465,7 @@ func (s savedViews) viewOf(name string) (View, bool) {
 }
 
 // readViews reads the person's own views, and says done when they are there.
-func (s savedViews) readViews(done string) tea.Cmd {
+func (s *savedViews) readViews(done string) tea.Cmd {
 	if s.cfg.Own == nil {
 		return nil
 	}
@@ -451,8 +486,8 @@ func (s savedViews) readViews(done string) tea.Cmd {
 }
 
 // countViews counts how many operations each saved view shows, then the menu opens.
-func (s savedViews) countViews() tea.Cmd {
-	ix, views := s.index, s.views()
+func (s *savedViews) countViews() tea.Cmd {
+	ix, views := s.loader.index, s.all()
 	return s.env.Read(s.saved, func(ctx context.Context) ui.Then {
 		var counts []counted
 		for _, v := range views {
@@ -478,7 +513,7 @@ func countOf(ctx context.Context, ix Index, v View) counted {
 }
 
 // chooseView offers the views, and what can be done with the person's own.
-func (s savedViews) chooseView(views []View, counts []counted) ui.Action {
+func (s *savedViews) chooseView(views []View, counts []counted) ui.Action {
 	items := []ui.Choice{{Text: "everything", Cells: []ui.Cell{{}, {}, {Text: "all operations, newest first"}}}}
 	picks := []func() (ui.Action, tea.Cmd){func() (ui.Action, tea.Cmd) { return s.useView(View{Sort: "-created"}) }}
 	add := func(c ui.Choice, pick func() (ui.Action, tea.Cmd)) {
@@ -530,7 +565,7 @@ func (s savedViews) chooseView(views []View, counts []counted) ui.Action {
 const viewsFoot = "The number is how many operations a view lists now."
 
 // pickOwn offers the person's own views.
-func (s savedViews) pickOwn(title string, then func(View) ui.Action) ui.Action {
+func (s *savedViews) pickOwn(title string, then func(View) ui.Action) ui.Action {
 	list := slices.Clone(s.own)
 	var items []ui.Choice
 	for _, v := range list {
@@ -540,18 +575,19 @@ func (s savedViews) pickOwn(title string, then func(View) ui.Action) ui.Action {
 }
 
 // viewNow is what the list shows, as a view.
-func (s savedViews) viewNow(name string) View {
-	order := s.sort.Field
-	if s.sort.Desc {
+func (s *savedViews) viewNow(name string) View {
+	order := s.loader.sort.Field
+	if s.loader.sort.Desc {
 		order = "-" + order
 	}
-	return View{Name: name, Filter: s.Filter.Shown.String(), Sort: order, Columns: slices.Clone(s.shown), Own: true}
+	return View{Name: name, Filter: s.list.Filter.Shown.String(), Sort: order,
+		Columns: slices.Clone(s.columns.shown), Own: true}
 }
 
 // askViewName asks for the name under which v is kept in the place of the view called
 // before; "" adds it.
-func (s savedViews) askViewName(title, before string, v View) ui.Action {
-	taken := s.views()
+func (s *savedViews) askViewName(title, before string, v View) ui.Action {
+	taken := s.all()
 	check := func(name string) error {
 		name = strings.TrimSpace(name)
 		switch {
@@ -577,7 +613,7 @@ func (s savedViews) askViewName(title, before string, v View) ui.Action {
 }
 
 // keepView keeps v in the place of the view called name.
-func (s savedViews) keepView(name string, v View) tea.Cmd {
+func (s *savedViews) keepView(name string, v View) tea.Cmd {
 	keep := s.cfg.KeepView
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
 		err := keep(context.WithoutCancel(ctx), name, &v)
@@ -598,7 +634,7 @@ func notKept(what string, err error) ui.Action {
 }
 
 // askDelete asks before a view is deleted.
-func (s savedViews) askDelete(v View) ui.Action {
+func (s *savedViews) askDelete(v View) ui.Action {
 	keep := s.cfg.KeepView
 	return ui.Confirm{ID: v.shown(), Title: "Delete view", Verb: "Delete", SkipTypedConfirmation: true,
 		Ask: "Delete your view “" + v.shown() + "”? No operation changes.",
@@ -618,7 +654,7 @@ func (s savedViews) askDelete(v View) ui.Action {
 }
 
 // useView shows a view.
-func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
+func (s *savedViews) useView(v View) (ui.Action, tea.Cmd) {
 	remedy := "Correct it under [views] in the config file."
 	if v.Own {
 		remedy = "Save the view again, or delete it."
@@ -633,24 +669,24 @@ func (s savedViews) useView(v View) (ui.Action, tea.Cmd) {
 			untrusted.Text(v.Sort).Line(40) + ".",
 			"There are " + strings.Join(index.SortFields, ", ") + ". " + remedy}}, nil
 	}
-	s.Filter.Show(q.For(s.env.Ctx), v.Filter)
-	s.sort, s.view, s.restart = order, v.Name, true
-	s.columns().show(s.columns().columnsOf(v.Name))
-	return nil, s.loader().load("")
+	s.list.Filter.Show(q.For(s.env.Ctx), v.Filter)
+	s.loader.sort, s.view, s.loader.restart = order, v.Name, true
+	s.columns.show(s.columns.columnsOf(v.Name))
+	return nil, s.loader.load("")
 }
 
 // viewChanged reports whether the list shows something else than the view by now.
-func (s savedViews) viewChanged(v View) bool {
+func (s *savedViews) viewChanged(v View) bool {
 	q, err := filter.Parse(v.Filter)
 	order, err2 := index.ParseSort(v.Sort)
-	return err != nil || err2 != nil || q.String() != s.Filter.Shown.String() || order != s.sort
+	return err != nil || err2 != nil || q.String() != s.list.Filter.Shown.String() || order != s.loader.sort
 }
 
 // viewName is the view that is shown, for the line above the table; "" for none.
-func (s savedViews) viewName() string {
+func (s *savedViews) viewName() string {
 	v, ok := s.viewOf(s.view)
 	switch {
-	case !ok, s.Filter.Shown.Empty() && v.Filter != "":
+	case !ok, s.list.Filter.Shown.Empty() && v.Filter != "":
 		return ""
 	case s.viewChanged(v):
 		return v.shown() + ", changed"

@@ -112,15 +112,17 @@ func TestOneColumnStays(t *testing.T) {
 	}
 	d.keys("home")
 	for range field.ColumnNames() {
-		if len(d.list.shown) == 1 {
+		if len(d.list.columns.shown) == 1 {
 			break
 		}
-		if slices.ContainsFunc(d.list.shown, func(s field.Choice) bool { return s.Name == d.list.chooser.list[d.list.chooser.at].Name }) {
+		if slices.ContainsFunc(d.list.columns.shown, func(s field.Choice) bool {
+			return s.Name == d.list.columns.chooser.list[d.list.columns.chooser.at].Name
+		}) {
 			d.keys(" ", " ")
 		}
 		d.keys("down")
 	}
-	if len(d.list.shown) == 0 {
+	if len(d.list.columns.shown) == 0 {
 		t.Fatal("no column is left")
 	}
 }
@@ -300,7 +302,7 @@ func TestNoTwoSignsOfARowAreOne(t *testing.T) {
 
 // shownNames are the columns that have room.
 func (s *Screen) shownNames() (out []string) {
-	for i, c := range s.rows.columns {
+	for i, c := range s.loader.rows.columns {
 		if s.Table.Cursor.Columns.Width(i) > 0 {
 			out = append(out, c.Name)
 		}

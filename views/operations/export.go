@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -28,37 +27,29 @@ type sheet struct {
 }
 
 // askExport asks for the file of the marked operations, else of what the filter shows.
-func (s jobs) askExport() ui.Action {
-	q, marked := s.meant()
-	what := format.Plural(s.rows.total, "operation", "operations")
+func (s *jobs) askExport() ui.Action {
+	q, marked := s.loader.meant()
+	what := format.Plural(s.loader.rows.total, "operation", "operations")
 	if marked > 0 {
 		what = format.Count(marked) + " marked"
 	}
-	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.sort}, what, s.whence(marked), marked, "operation",
+	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.loader.sort}, what, s.whence(marked), marked, "operation",
 		"operations"}, "operations.csv")
 }
 
-func (s jobs) whence(marked int) string {
+func (s *jobs) whence(marked int) string {
 	switch {
 	case marked > 0:
 		return format.Plural(marked, "marked operation", "marked operations")
-	case s.Filter.Shown.Empty():
-		return "all " + format.Plural(s.rows.total, "operation", "operations") + " of the index"
+	case s.list.Filter.Shown.Empty():
+		return "all " + format.Plural(s.loader.rows.total, "operation", "operations") + " of the index"
 	}
-	return "the " + format.Plural(s.rows.total, "operation", "operations") + " that the filter shows"
-}
-
-// askExportTotals asks for the file of the totals that are open.
-func (s jobs) askExportTotals() ui.Action {
-	by := s.panel.grid.by
-	q, marked := s.meant()
-	return s.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by),
-		" and "), "the totals of " + s.whence(marked), marked, "sum", "sums"}, "totals.csv")
+	return "the " + format.Plural(s.loader.rows.total, "operation", "operations") + " that the filter shows"
 }
 
 // askFile asks for the file of an export; name is offered.
-func (s jobs) askFile(of sheet, name string) ui.Action {
-	if no := s.lacks(api.MayExport); no != nil {
+func (s *jobs) askFile(of sheet, name string) ui.Action {
+	if no := s.barred(api.MayExport); no != nil {
 		return no
 	}
 	if s.env.About.Remote != "" {
@@ -66,7 +57,7 @@ func (s jobs) askFile(of sheet, name string) ui.Action {
 	}
 	intro := []string{"Writes " + of.whence + ", " + s.hides() + ", to a new file" + s.folder() + ". The file name must " +
 		"end in .csv or .jsonl; no existing file is overwritten."}
-	if warn := s.heading().readSoFar(); warn != "" && of.marked == 0 {
+	if warn := s.loader.readSoFar(); warn != "" && of.marked == 0 {
 		intro = append(intro, s.env.Theme.Signs.Warn+" Not complete, "+warn+".")
 	}
 	return ui.Ask{Title: "Export " + of.what, Verb: "Export", Intro: intro,
@@ -75,7 +66,7 @@ func (s jobs) askFile(of sheet, name string) ui.Action {
 }
 
 // hides says what the file has of account numbers: what the screen shows while it is written.
-func (s jobs) hides() string {
+func (s *jobs) hides() string {
 	if s.env.Masked() {
 		return "account numbers masked"
 	}
@@ -83,7 +74,7 @@ func (s jobs) hides() string {
 }
 
 // folder is the folder of a file name without one.
-func (s jobs) folder() string {
+func (s *jobs) folder() string {
 	if s.cfg.Folder == "" {
 		return " on the host that runs the console"
 	}
@@ -97,7 +88,7 @@ func checkExport(v string) error {
 	return &api.Error{Kind: api.Usage, Public: "The name must end in .csv or .jsonl."}
 }
 
-func (s jobs) export(of sheet, path string) tea.Cmd {
+func (s *jobs) export(of sheet, path string) tea.Cmd {
 	write := s.cfg.Export
 	of.Format, _ = index.FormatOf(path)
 	masked, now, zone := s.env.Masked(), s.env.Now(), s.env.Zone()

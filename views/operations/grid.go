@@ -394,11 +394,11 @@ func chartSaid(line index.Timeline) []string {
 // Below implements list.Screen: the columns to choose from, or the totals.
 func (s *Screen) Below() []string {
 	w, h := s.Size()
-	if s.chooser != nil {
+	if s.columns.chooser != nil {
 		s.Table.Measure() // their widths are shown
-		return s.columns().chooserLines(w, s.columns().chooserHeight())
+		return s.columns.chooserLines(w, s.columns.chooserHeight())
 	}
-	return s.sums().panelLines(w, s.sums().panelHeight(h))
+	return s.totals.panelLines(w, s.totals.panelHeight(h))
 }
 
 // Drawn implements ui.Drawer: the cursor may be in what is below.
@@ -407,12 +407,12 @@ func (s *Screen) Drawn() ui.Drawn {
 	_, h := s.Size()
 	switch {
 	case s.Page != nil:
-	case s.chooser != nil:
-		n := s.columns().chooserHeight()
-		d.Cursors = append(d.Cursors, h-n+2+s.chooser.at-s.columns().chooserFrom(n))
-	case s.panel.focus:
-		n := s.sums().panelHeight(h)
-		d.Cursors = append(d.Cursors, h-n+s.sums().panelHead(n)+s.panel.table.Cursor.CursorLine())
+	case s.columns.chooser != nil:
+		n := s.columns.chooserHeight()
+		d.Cursors = append(d.Cursors, h-n+2+s.columns.chooser.at-s.columns.chooserFrom(n))
+	case s.totals.panel.focus:
+		n := s.totals.panelHeight(h)
+		d.Cursors = append(d.Cursors, h-n+s.totals.panelHead(n)+s.totals.panel.table.Cursor.CursorLine())
 	}
 	return d
 }
@@ -422,9 +422,9 @@ func (s *Screen) Drawn() ui.Drawn {
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w, _ := s.Size()
-	line := s.headLine(s.heading().counted(), w)
-	if draw.Width(line) > w && s.heading().known() { // how old that is, the line above says, too
-		line = s.headLine(th.Strong.Render(s.heading().summary()), w)
+	line := s.headLine(s.loader.counted(), w)
+	if draw.Width(line) > w && s.loader.known() { // how old that is, the line above says, too
+		line = s.headLine(th.Strong.Render(s.loader.summary()), w)
 	}
 	var below []string // the filter, if it has no room in the line
 	if f := s.Filter.Shown; !f.Empty() {
@@ -432,20 +432,20 @@ func (s *Screen) HeadLines() []string {
 		if draw.Width(line)+4+draw.Width(text) <= w {
 			line += th.Dim.Render("  / ") + th.Accent.Render(text)
 		} else {
-			below = s.heading().filterLines(text, w)
+			below = filterLines(th, text, w)
 		}
 	}
 	if s.Doing != "" {
 		line += th.Info.Render("  " + s.Doing + " …")
-	} else if p := s.heading().progress(); p != "" && s.heading().readSoFar() == "" {
+	} else if p := s.loader.progress(); p != "" && s.loader.readSoFar() == "" {
 		line += th.Dim.Render("  " + p)
 	}
 	lines := append([]string{line}, below...)
-	if s.lacks.Rows > 0 {
-		lines = append(lines, th.Warn.Render(draw.Cut(s.lacks.String(), w)))
+	if s.loader.lacks.Rows > 0 {
+		lines = append(lines, th.Warn.Render(draw.Cut(s.loader.lacks.String(), w)))
 	}
-	if len(s.noted) > 0 {
-		lines = append(lines, th.Dim.Render(draw.Cut(s.heading().noteLine(), w)))
+	if len(s.loader.noted) > 0 {
+		lines = append(lines, th.Dim.Render(draw.Cut(s.loader.noteLine(), w)))
 	}
 	return lines
 }
@@ -454,10 +454,10 @@ func (s *Screen) HeadLines() []string {
 func (s *Screen) headLine(counted string, w int) string {
 	th := s.env.Theme
 	line := counted + s.ArrivedAbove()
-	if wide := s.heading().tooWide(w); wide != "" {
+	if wide := s.loader.tooWide(w); wide != "" {
 		fits := func() bool { return draw.Width(line)+2+draw.Width(wide) <= w } // the amount is not to be cut
 		if !fits() {
-			line = th.Strong.Render(s.heading().summary()) + s.ArrivedAbove()
+			line = th.Strong.Render(s.loader.summary()) + s.ArrivedAbove()
 		}
 		if fits() {
 			line += "  "
@@ -466,11 +466,11 @@ func (s *Screen) headLine(counted string, w int) string {
 		}
 		line += th.Warn.Render(wide)
 	}
-	if name := s.saves().viewName(); name != "" {
+	if name := s.views.viewName(); name != "" {
 		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
 	}
 	if s.Loaded {
-		line += s.order().Line(th, s.heading().mixed())
+		line += s.loader.order().Line(th, s.loader.mixed())
 	}
 	return line
 }
@@ -479,8 +479,7 @@ func (s *Screen) headLine(counted string, w int) string {
 const longFilter = 72
 
 // filterLines is a filter in at most two lines of w cells.
-func (s heading) filterLines(text string, w int) []string {
-	th := s.env.Theme
+func filterLines(th *theme.Theme, text string, w int) []string {
 	out := draw.Wrap(text, max(w-2, 1))
 	if len(out) > 2 {
 		out = []string{out[0], draw.Cut(strings.Join(out[1:], " "), max(w-2, 1))}
@@ -496,8 +495,8 @@ func (s heading) filterLines(text string, w int) []string {
 }
 
 // noteLine is the note by which the filter finds the row under the cursor, else how many notes it finds rows by.
-func (s heading) noteLine() string {
-	r, _ := s.rows.record(s.Table.Cursor.SelectedID())
+func (s *loader) noteLine() string {
+	r, _ := s.rows.record(s.list.Table.Cursor.SelectedID())
 	if n, ok := note.Of(r.Op, s.noted); ok {
 		return present.NoteFound(s.env.Present(), n)
 	}
@@ -505,39 +504,40 @@ func (s heading) noteLine() string {
 }
 
 // mixed reports whether the list is sorted by amounts and holds several currencies.
-func (s heading) mixed() bool {
+func (s *loader) mixed() bool {
 	return field.Operations.Get(s.sort.Field).Kind == field.Money && s.rows.mixed
 }
 
 // counted is the summary, with a warning if the index does not hold all operations.
-func (s heading) counted() string {
+func (s *loader) counted() string {
 	th, some := s.env.Theme, s.readSoFar()
 	switch {
 	case some == "" && s.known():
-		return th.Strong.Render(s.whole())
+		return th.Strong.Render(s.says())
 	case some == "":
 		return th.Strong.Render(s.summary())
-	case s.Filter.Shown.Empty():
+	case s.list.Filter.Shown.Empty():
 		return th.Warn.Render(some)
 	}
 	return th.Strong.Render(s.summary()) + th.Warn.Render("  "+some)
 }
 
 // known reports whether the list is all that the index holds, which is all of the service's.
-func (s heading) known() bool {
-	return s.Loaded && s.fresh.Complete && s.Filter.Shown.Empty() && s.Err == nil && int(s.fresh.Rows) == s.rows.total
+func (s *loader) known() bool {
+	return s.list.Loaded && s.list.Err == nil && s.list.Filter.Shown.Empty() &&
+		s.fresh.Complete && int(s.fresh.Rows) == s.rows.total
 }
 
 // summary says how many operations there are.
-func (s heading) summary() string {
+func (s *loader) summary() string {
 	switch busy := s.counts.Busy(); {
-	case !s.Loaded || s.unread() || s.Err != nil && s.rows.total == 0: // how many is not known
+	case !s.list.Loaded || s.unread() || s.list.Err != nil && s.rows.total == 0: // how many is not known
 		return "operations"
-	case busy && s.Filter.Shown.Empty():
+	case busy && s.list.Filter.Shown.Empty():
 		return format.Count(s.rows.total) + " or more operations"
 	case busy:
 		return format.Count(s.rows.total) + " or more operations match"
-	case !s.Filter.Shown.Empty():
+	case !s.list.Filter.Shown.Empty():
 		return format.Plural(s.rows.total, "operation matches", "operations match")
 	}
 	return format.Plural(s.rows.total, "operation", "operations")
@@ -545,10 +545,10 @@ func (s heading) summary() string {
 
 // tooWide shows amounts of the row under the cursor that their columns had no room
 // for, in full or not at all.
-func (s heading) tooWide(w int) string {
+func (s *loader) tooWide(w int) string {
 	var full, names []string
-	r, _ := s.Table.Cursor.Selected()
-	for _, i := range s.Table.Cursor.TooWide() {
+	r, _ := s.list.Table.Cursor.Selected()
+	for _, i := range s.list.Table.Cursor.TooWide() {
 		full = append(full, s.rows.columns[i].Name+" "+r.Cells[i])
 		names = append(names, s.rows.columns[i].Name)
 	}

@@ -14,6 +14,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/domain/servicefilter"
 	"opdeck/ui"
 	"opdeck/ui/list"
@@ -30,49 +31,103 @@ type window struct {
 	fresh   index.Freshness // of the index as a whole, from the same state as the rows
 }
 
+// loader reads rows from the index and pages from the service, and knows how much of the list those are.
+type loader struct {
+	list       *list.List[api.Operation]
+	env        *ui.Env
+	index      Index
+	caller     endpoint.Caller
+	background func() (line string, ok bool) // Config.Progress
+	follows    func() tea.Cmd                // is called after the rows have changed
+
+	sort   index.Sort
+	rows   *rows
+	fresh  index.Freshness // of the index when the rows were read
+	loaded string          // the filter that was read, as asked; listed is that of the present rows
+	listed string
+
+	counts *ui.Requests // how many rows there are
+	judges *ui.Requests // how many the filter cannot judge
+	lives  *ui.Requests // pages from the service
+	misses *ui.Requests // which words of the filter match nothing
+
+	judged  string           // the filter that lacks belongs to
+	lacks   index.Unreported // rows that it cannot judge
+	noted   []note.Note      // that it finds rows by
+	lost    string           // which of its words match nothing
+	stale   bool             // news came while a read was under way
+	whole   bool             // the next read counts, too
+	restart bool             // the next rows are another list: the cursor goes to its beginning
+	partial bool             // nothing is shown, and the index does not hold everything yet
+}
+
 // load reads rows around anchor ("": from the beginning), and how many there are.
-func (s loader) load(anchor string) tea.Cmd { return s.loadWith(anchor, nil) }
+func (s *loader) load(anchor string) tea.Cmd { return s.loadWith(anchor, nil) }
 
 // asked is the filter with the zone in which it reads days.
-func (s loader) asked() string { return s.Filter.Shown.String() + " " + s.env.Zone().String() }
+func (s *loader) asked() string { return s.list.Filter.Shown.String() + " " + s.env.Zone().String() }
 
-// loadWith is load with the columns that the person chose, which come together with
-// the rows: the list is not drawn in columns that change at once.
-func (s loader) loadWith(anchor string, recall func(context.Context) (map[string][]string, error)) tea.Cmd {
+// loadWith is load with something else that is read and taken together with the rows, so that the list is not drawn
+// once without it; with may be nil.
+func (s *loader) loadWith(anchor string, with func(context.Context) (take func())) tea.Cmd {
 	if s.restart { // the rows of another order or filter begin at their top
 		anchor = ""
 	}
-	s.More.Stop()
+	s.list.More.Stop()
 	s.counts.Stop()
 	s.misses.Stop()
 	s.lost = ""
 	s.loaded = s.asked()
-	q := index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: readAhead, After: readAhead}
+	q := index.Query{Filter: s.list.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: readAhead, After: readAhead}
 	ix, whole := s.index, s.whole
 	s.whole = false
 	if anchor == "" {
 		q.Before, q.After = 0, first
 	}
-	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
-		var chosen map[string][]string
-		if recall != nil {
-			if all, err := recall(ctx); err == nil {
-				chosen = all
-			}
+	return s.env.Read(s.list.Loads, func(ctx context.Context) ui.Then {
+		take := func() {}
+		if with != nil {
+			take = with(ctx)
 		}
 		w, err := read(ctx, ix, q, whole)
 		return func() (ui.Action, tea.Cmd) {
-			if chosen != nil {
-				s.columns().recalled(chosen)
-			}
+			take()
 			return nil, s.onWindow(w, err)
 		}
 	})
 }
 
+// filtered reads the rows of another filter: they follow each key. After the filter is confirmed, it
+// reads operations that the index may lack from the service.
+func (s *loader) filtered(live bool) tea.Cmd {
+	var load tea.Cmd
+	switch {
+	case s.asked() == s.loaded:
+	case s.list.Filter.Typing():
+		s.restart = true
+		load = s.load("")
+	default:
+		load = s.load(s.list.Table.Cursor.SelectedID())
+	}
+	if live {
+		return load
+	}
+	return tea.Batch(load, s.lacking())
+}
+
+// reloadOnce reads the list again around the row under the cursor, unless a read
+// is under way: then once more after it.
+func (s *loader) reloadOnce() tea.Cmd {
+	if s.list.Loads.Busy() {
+		s.stale = true
+		return nil
+	}
+	return s.load(s.list.Table.Cursor.SelectedID())
+}
+
 // count counts the rows: that may take longer than to find the first of them.
-func (s loader) count() tea.Cmd {
-	ix, f := s.index, s.Filter.Shown
+func (s *loader) count() tea.Cmd {
+	ix, f := s.index, s.list.Filter.Shown
 	return s.env.Read(s.counts, func(ctx context.Context) ui.Then {
 		var n, version int64
 		err := ix.Consistent(ctx, func(ix Index) (err error) {
@@ -84,7 +139,7 @@ func (s loader) count() tea.Cmd {
 			return err
 		})
 		return func() (ui.Action, tea.Cmd) {
-			if s.Failed(err) {
+			if s.list.Failed(err) {
 				return nil, nil
 			}
 			return nil, s.onCount(int(n), version)
@@ -93,10 +148,10 @@ func (s loader) count() tea.Cmd {
 }
 
 // judge reads how many rows the filter cannot judge, and the notes that it finds rows by, once for each filter.
-func (s loader) judge() tea.Cmd {
+func (s *loader) judge() tea.Cmd {
 	s.judges.Stop()
 	s.judged, s.lacks, s.noted = s.loaded, index.Unreported{}, nil
-	ix, f := s.index, s.Filter.Shown
+	ix, f := s.index, s.list.Filter.Shown
 	if len(f.Needs()) == 0 && len(filter.NotedTexts(f)) == 0 {
 		return nil
 	}
@@ -104,9 +159,9 @@ func (s loader) judge() tea.Cmd {
 		lacks, err := ix.Unreported(ctx, f)
 		noted, failed := ix.Noted(ctx, f)
 		return func() (ui.Action, tea.Cmd) {
-			if !s.Failed(cmp.Or(err, failed)) {
+			if !s.list.Failed(cmp.Or(err, failed)) {
 				s.lacks, s.noted = lacks, noted
-				s.Changed()
+				s.list.Changed()
 			}
 			return nil, nil
 		}
@@ -115,14 +170,14 @@ func (s loader) judge() tea.Cmd {
 
 // onCount shows how many rows there are; when the index has changed since they were
 // read both are read again, together.
-func (s loader) onCount(n int, version int64) tea.Cmd {
+func (s *loader) onCount(n int, version int64) tea.Cmd {
 	if version != s.fresh.Version {
 		s.whole = true
-		return s.load(s.Table.Cursor.SelectedID())
+		return s.load(s.list.Table.Cursor.SelectedID())
 	}
 	s.rows.total = max(n, s.rows.base+len(s.rows.recs))
-	s.Changed()
-	return s.ReadOn()
+	s.list.Changed()
+	return s.readOn()
 }
 
 // read reads rows and how old they are from one state of the index; whole: with
@@ -170,76 +225,76 @@ func (m *window) read(ctx context.Context, ix Index, q index.Query, whole bool) 
 	return err
 }
 
-func (s loader) onWindow(w window, err error) tea.Cmd {
-	if !s.Failed(err) {
+func (s *loader) onWindow(w window, err error) tea.Cmd {
+	if !s.list.Failed(err) {
 		s.rows.set(w.total, max(w.base, 0), w.Rows)
 		s.fresh = w.fresh
 		s.partial = len(w.Rows) == 0 && !w.fresh.Complete
 	}
 	if s.listed != s.loaded {
 		s.listed = s.loaded
-		s.Table.Cursor.Other()
+		s.list.Table.Cursor.Other()
 	}
 	if s.restart {
 		s.restart = false
-		s.Table.Restart()
+		s.list.Table.Restart()
 	}
-	s.Changed()
+	s.list.Changed()
 	var next tea.Cmd
 	switch {
 	case s.stale:
 		s.stale = false
-		next = s.load(s.Table.Cursor.SelectedID())
+		next = s.load(s.list.Table.Cursor.SelectedID())
 	case err == nil && !w.counted:
 		next = s.count()
 	}
-	if err == nil && w.total == 0 && !s.Filter.Shown.Empty() {
+	if err == nil && w.total == 0 && !s.list.Filter.Shown.Empty() {
 		next = tea.Batch(next, s.missing())
 	}
 	if err == nil && s.judged != s.loaded {
 		next = tea.Batch(next, s.judge())
 	}
-	return tea.Batch(next, s.ReadOn(), s.sums().refreshPanel())
+	return tea.Batch(next, s.readOn(), s.follows())
 }
 
-// ReadOn implements list.Screen: it reads on when the cursor comes near the edge of what is held.
-func (s *Screen) ReadOn() tea.Cmd {
-	from, to := s.Table.Cursor.Visible()
+// readOn reads on when the cursor comes near the edge of what is held.
+func (s *loader) readOn() tea.Cmd {
+	from, to := s.list.Table.Cursor.Visible()
 	r := s.rows
 	end := r.base + len(r.recs)
 	near := readAhead / 3
 	switch {
-	case s.Loads.Busy() || s.More.Busy() || len(r.recs) == 0:
+	case s.list.Loads.Busy() || s.list.More.Busy() || len(r.recs) == 0:
 		return nil
 	case from >= end+readAhead || to <= r.base-readAhead: // a jump: to an end, or far
-		return s.loader().jump(from)
+		return s.jump(from)
 	case to+near > end && end < r.total:
-		return s.loader().extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+readAhead, false)
+		return s.extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+readAhead, false)
 	case from-near < r.base && r.base > 0:
-		return s.loader().extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+readAhead, true)
+		return s.extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+readAhead, true)
 	}
 	return nil
 }
 
-func (s loader) extend(anchor string, n int, before bool) tea.Cmd {
-	ix, q := s.index, index.Query{Filter: s.Filter.Shown, Sort: s.sort, Anchor: anchor}
+func (s *loader) extend(anchor string, n int, before bool) tea.Cmd {
+	ix, q := s.index, index.Query{Filter: s.list.Filter.Shown, Sort: s.sort, Anchor: anchor}
 	if before {
 		q.Before = n
 	} else {
 		q.After = n
 	}
 	draw := s.rows.draft()
-	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.list.More, func(ctx context.Context) ui.Then {
 		w, err := ix.Window(ctx, q)
 		recs := without(w, before)
 		drawn := draw(recs)
 		return func() (ui.Action, tea.Cmd) {
-			if s.Failed(err) {
+			if s.list.Failed(err) {
 				return nil, nil
 			}
 			s.rows.add(recs, drawn, before)
-			s.Changed()
-			return nil, s.ReadOn()
+			s.list.Changed()
+			return nil, s.readOn()
 		}
 	})
 }
@@ -257,39 +312,39 @@ func without(w index.Window, before bool) []index.Record {
 
 // jump reads around a far place: the beginning or the end by its edge, anything
 // else by skipping.
-func (s loader) jump(from int) tea.Cmd {
-	ix, q, total := s.index, index.Query{Filter: s.Filter.Shown, Sort: s.sort, After: 2 * readAhead}, s.rows.total
+func (s *loader) jump(from int) tea.Cmd {
+	ix, q, total := s.index, index.Query{Filter: s.list.Filter.Shown, Sort: s.sort, After: 2 * readAhead}, s.rows.total
 	switch {
 	case from >= total-2*readAhead:
 		q.FromEnd, q.After, q.Before = true, 0, 2*readAhead
 	case from > readAhead:
 		q.Skip = from - readAhead
 	}
-	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
+	return s.env.Read(s.list.More, func(ctx context.Context) ui.Then {
 		w, err := read(ctx, ix, q, false)
 		w.base += q.Skip
 		return func() (ui.Action, tea.Cmd) {
-			if s.Failed(err) {
+			if s.list.Failed(err) {
 				return nil, nil
 			}
 			if !w.counted {
 				w.total = max(w.total, s.rows.total)
 			}
 			s.rows.set(w.total, w.base, w.Rows)
-			s.Changed()
-			return nil, s.ReadOn()
+			s.list.Changed()
+			return nil, s.readOn()
 		}
 	})
 }
 
 // live reads the newest page from the service, of the customer or account that the
 // filter names: one billing call, two where it is not clear what a value is.
-func (s loader) live() tea.Cmd { return s.ask(func(context.Context) bool { return true }) }
+func (s *loader) live() tea.Cmd { return s.ask(func(context.Context) bool { return true }) }
 
 // lacking asks the service for what the filter names while the index does not hold
 // everything; nil when the service has no filter for it.
-func (s loader) lacking() tea.Cmd {
-	if len(servicefilter.Questions(s.Filter.Shown)) == 0 {
+func (s *loader) lacking() tea.Cmd {
+	if len(servicefilter.Questions(s.list.Filter.Shown)) == 0 {
 		return nil
 	}
 	ix := s.index
@@ -300,8 +355,8 @@ func (s loader) lacking() tea.Cmd {
 }
 
 // ask reads from the service, if it is needed; the index takes what comes.
-func (s loader) ask(needed func(context.Context) bool) tea.Cmd {
-	caller, f, now := s.caller, s.Filter.Shown, s.env.Now
+func (s *loader) ask(needed func(context.Context) bool) tea.Cmd {
+	caller, f, now := s.caller, s.list.Filter.Shown, s.env.Now
 	return s.env.Read(s.lives, func(ctx context.Context) ui.Then {
 		if !needed(ctx) {
 			return func() (ui.Action, tea.Cmd) { return nil, nil }
@@ -312,12 +367,12 @@ func (s loader) ask(needed func(context.Context) bool) tea.Cmd {
 		}
 		return func() (ui.Action, tea.Cmd) {
 			switch {
-			case s.Failed(err):
-				return ui.Notify{Level: ui.Error, Text: s.Err.Public}, nil
+			case s.list.Failed(err):
+				return ui.Notify{Level: ui.Error, Text: s.list.Err.Public}, nil
 			case ans.Asked != "":
-				return ui.Notify{Level: ui.Info, Text: ans.Summary()}, s.load(s.Table.Cursor.SelectedID())
+				return ui.Notify{Level: ui.Info, Text: ans.Summary()}, s.load(s.list.Table.Cursor.SelectedID())
 			}
-			return nil, s.load(s.Table.Cursor.SelectedID())
+			return nil, s.load(s.list.Table.Cursor.SelectedID())
 		}
 	})
 }
@@ -561,22 +616,22 @@ func legend() []list.Sign {
 }
 
 // unread reports whether nothing at all was read into the index yet.
-func (s heading) unread() bool {
-	return s.Loaded && !s.fresh.Complete && s.rows.total == 0 && s.fresh.Rows == 0
+func (s *loader) unread() bool {
+	return s.list.Loaded && !s.fresh.Complete && s.rows.total == 0 && s.fresh.Rows == 0
 }
 
 // partly reports whether the index has rows, but not all of the list. Sums and exports then lack the rest.
-func (s heading) partly() bool { return s.Loaded && !s.fresh.Complete && s.fresh.Rows > 0 }
+func (s *loader) partly() bool { return s.list.Loaded && !s.fresh.Complete && s.fresh.Rows > 0 }
 
-// whole says how much of the list the index holds, and how old that is.
-func (s heading) whole() string { return s.fresh.Says(s.env.Now(), s.env.Zone()) }
+// says says how much of the list the index holds, and how old that is.
+func (s *loader) says() string { return s.fresh.Says(s.env.Now(), s.env.Zone()) }
 
 // readSoFar says how much of the list the index holds; "" if it holds all of it.
-func (s heading) readSoFar() string {
+func (s *loader) readSoFar() string {
 	if !s.partly() {
 		return ""
 	}
-	out := s.whole()
+	out := s.says()
 	if p := s.progress(); p != "" {
 		out += "; " + strings.TrimSuffix(p, ".")
 	}
@@ -584,23 +639,23 @@ func (s heading) readSoFar() string {
 }
 
 // progress is what holds the background sync up, or how long it still takes; "" for neither.
-func (s heading) progress() string {
-	if s.cfg.Progress == nil {
+func (s *loader) progress() string {
+	if s.background == nil {
 		return ""
 	}
-	p, _ := s.cfg.Progress()
+	p, _ := s.background()
 	return p
 }
 
 // missing reads which words of a filter that matches nothing no operation has.
-func (s loader) missing() tea.Cmd {
-	ix, f := s.index, s.Filter.Shown
+func (s *loader) missing() tea.Cmd {
+	ix, f := s.index, s.list.Filter.Shown
 	return s.env.Read(s.misses, func(ctx context.Context) ui.Then {
 		said, err := ix.Missing(ctx, f)
 		return func() (ui.Action, tea.Cmd) {
 			if err == nil && s.rows.total == 0 { // without it the list says only that nothing matches
 				s.lost = said
-				s.Changed()
+				s.list.Changed()
 			}
 			return nil, nil
 		}
@@ -613,13 +668,13 @@ func (s *Screen) noMatch() widget.Notice {
 	k, asked := s.env.Keys, "“"+untrusted.Text(s.Filter.Shown.String()).Line(200)+"”"
 	out := widget.Notice{Text: "No operation matches " + asked + "."}
 	switch {
-	case s.partial && s.cfg.Off:
+	case s.loader.partial && s.cfg.Off:
 		out.Text = "No operation that was read matches " + asked + "."
-	case s.partial:
+	case s.loader.partial:
 		out.Text = "No match yet for " + asked + "; more operations are being read."
 	}
-	if s.lost != "" {
-		out.Text += " " + s.lost
+	if s.loader.lost != "" {
+		out.Text += " " + s.loader.lost
 	}
 	if !s.Filter.Typing() { // its keys are text now
 		out.Hint = k.Global.Back.Help().Key + " clears it, " + k.List.Filter.Help().Key + " changes it"

@@ -20,17 +20,17 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 	d.keys("e")
 	d.Has("Export 2 marked", "Writes 2 marked operations")
 	d.keys("esc")
-	if q, n := d.list.meant(); n != 2 || q.String() != "id:"+strings.Join(marked, ",") {
+	if q, n := d.list.loader.meant(); n != 2 || q.String() != "id:"+strings.Join(marked, ",") {
 		t.Errorf("meant are %d: %s", n, q)
 	}
 	d.keys("T")
 	d.Has("2 marked operations")
 	d.keys("esc")
 	d.Has("2 marks cleared; U restores them.")
-	if q, n := d.list.meant(); n != 0 || !q.Empty() {
+	if q, n := d.list.loader.meant(); n != 0 || !q.Empty() {
 		t.Errorf("without marks %d are meant: %s", n, q)
 	}
-	if d.list.panel.marked != 0 {
+	if d.list.totals.panel.marked != 0 {
 		t.Error("the totals are still those of the marked")
 	}
 	d.keys("U")
@@ -78,8 +78,8 @@ func TestSortByTheColumnUnderTheCursor(t *testing.T) {
 func TestAReloadDoesNotOvertakeASort(t *testing.T) {
 	d := open(t, &fake{n: 300})
 	d.keys("end")
-	_, sorted := d.list.saves().useView(View{Sort: "-updated"})
-	again := d.list.loader().load(d.list.Table.Cursor.SelectedID())
+	_, sorted := d.list.views.useView(View{Sort: "-updated"})
+	again := d.list.loader.load(d.list.Table.Cursor.SelectedID())
 	d.Send(sorted(), again())
 	d.Has("by updated ▼", "1 of 300")
 	if strings.Contains(d.View(), "is gone") {

@@ -103,39 +103,13 @@ const (
 // Screen implements ui.Screen.
 type Screen struct {
 	*list.List[api.Operation]
-	env    *ui.Env
-	index  Index
-	caller endpoint.Caller
-	cfg    Config
-
-	sort   index.Sort
-	rows   *rows
-	fresh  index.Freshness // of the index when the rows were read
-	loaded string          // the filter that was read, as asked; listed is that of the present rows
-	listed string
-
-	counts *ui.Requests // how many rows there are
-	judges *ui.Requests // how many the filter cannot judge
-	lives  *ui.Requests // pages from the service
-	totals *ui.Requests // totals and groups
-	saved  *ui.Requests // counts of views
-	works  *ui.Requests // an export, or reading many again
-	misses *ui.Requests // which words of the filter match nothing
-
-	chooser *chooser                  // columns being chosen; nil: none
-	shown   []field.Choice            // columns of the list
-	chosen  map[string][]field.Choice // by view: what the person chose
-	view    string                    // the view that was taken last
-	own     []View                    // that the person saved
-	panel   panel
-	judged  string           // the filter that lacks belongs to
-	lacks   index.Unreported // rows that it cannot judge
-	noted   []note.Note      // that it finds rows by
-	lost    string           // which of its words match nothing
-	stale   bool             // news came while a read was under way
-	whole   bool             // the next read counts, too
-	restart bool             // the next rows are another list: the cursor goes to its beginning
-	partial bool             // nothing is shown, and the index does not hold everything yet
+	loader  *loader
+	columns *columnChoice
+	views   *savedViews
+	jobs    *jobs
+	totals  *totalsPanel
+	env     *ui.Env
+	cfg     Config
 
 	usualKeys []keymap.Key // of the list, made once
 	emptyKeys []keymap.Key // the same without hints at what needs a row
@@ -143,12 +117,12 @@ type Screen struct {
 
 // New returns the list; start is its first filter.
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
-	s := &Screen{env: env, index: ix, caller: caller, cfg: cfg, rows: newRows(env),
+	s := &Screen{env: env, cfg: cfg}
+	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress, rows: newRows(env),
 		sort:   index.Sort{Field: "created", Desc: true},
-		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), totals: env.Requests(),
-		saved: env.Requests(), works: env.Requests(), misses: env.Requests()}
-	s.List = list.New(env, s, s.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations}, Origin: "index",
-		Class:   "billing",
+		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), misses: env.Requests()}
+	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
+		Origin: "index", Class: "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
 		Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
 		Ask: func(ctx context.Context, field, typed string) []string {
@@ -158,7 +132,15 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 			}
 			return values
 		}})
-	s.columns().show(s.columns().columnsOf(""))
+	s.loader.list = s.List
+	s.columns = &columnChoice{list: s.List, env: env, cfg: &s.cfg, loader: s.loader}
+	s.views = &savedViews{list: s.List, env: env, cfg: &s.cfg, loader: s.loader, columns: s.columns,
+		saved: env.Requests()}
+	s.columns.views = s.views
+	s.jobs = &jobs{list: s.List, env: env, cfg: &s.cfg, loader: s.loader, works: env.Requests()}
+	s.totals = &totalsPanel{list: s.List, env: env, loader: s.loader, jobs: s.jobs, sums: env.Requests()}
+	s.loader.follows = s.totals.refreshPanel
+	s.columns.show(s.columns.columnsOf(""))
 	return s
 }
 
@@ -166,74 +148,52 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 func (s *Screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := s.Table.Marks()
 	_, cmd := s.List.Update(msg)
-	if s.panel.open() && s.Table.Marks() != before {
-		cmd = tea.Batch(cmd, s.sums().refreshPanel())
+	if s.totals.panel.open() && s.Table.Marks() != before {
+		cmd = tea.Batch(cmd, s.totals.refreshPanel())
 	}
 	return s, cmd
 }
 
 // Init implements ui.Screen.
 func (s *Screen) Init() tea.Cmd {
-	return tea.Batch(s.loader().lacking(), s.loader().loadWith("", s.cfg.Recall), s.saves().readViews(""))
+	return tea.Batch(s.loader.lacking(), s.loader.loadWith("", s.columns.recall), s.views.readViews(""))
 }
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case workMsg:
-		return s.jobs().onWork(msg)
+		return s.jobs.onWork(msg)
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations {
-			return nil, s.loader().reloadOnce()
+			return nil, s.loader.reloadOnce()
 		}
 		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation {
-			s.rows.replace(op, s.env.Now())
+			s.loader.rows.replace(op, s.env.Now())
 		}
 	case ui.Shown:
-		return nil, s.loader().reloadOnce()
+		return nil, s.loader.reloadOnce()
 	}
 	return nil, nil
 }
 
-// reloadOnce reads the list again around the row under the cursor, unless a read
-// is under way: then once more after it.
-func (s loader) reloadOnce() tea.Cmd {
-	if s.Loads.Busy() {
-		s.stale = true
-		return nil
-	}
-	return s.load(s.Table.Cursor.SelectedID())
-}
+// ReadOn implements list.Screen.
+func (s *Screen) ReadOn() tea.Cmd { return s.loader.readOn() }
 
 // Reload implements list.Screen.
-func (s *Screen) Reload() tea.Cmd { return s.loader().live() }
+func (s *Screen) Reload() tea.Cmd { return s.loader.live() }
 
-// Filtered implements list.Screen: the rows follow each key. After the filter is confirmed, it
-// reads operations that the index may lack from the service.
-func (s *Screen) Filtered(live bool) tea.Cmd {
-	var load tea.Cmd
-	switch {
-	case s.loader().asked() == s.loaded:
-	case s.Filter.Typing():
-		s.restart = true
-		load = s.loader().load("")
-	default:
-		load = s.loader().load(s.Table.Cursor.SelectedID())
-	}
-	if live {
-		return load
-	}
-	return tea.Batch(load, s.loader().lacking())
-}
+// Filtered implements list.Screen.
+func (s *Screen) Filtered(live bool) tea.Cmd { return s.loader.filtered(live) }
 
 // Item implements list.Screen: the marked ids, else the id under the cursor, with the JSON.
 func (s *Screen) Item() ui.Item {
 	id := s.Table.Cursor.SelectedID()
-	if id == "" || s.chooser != nil {
+	if id == "" || s.columns.chooser != nil {
 		return ui.Item{}
 	}
 	out := ui.Item{ID: id, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + id}
-	rec, ok := s.rows.record(id)
+	rec, ok := s.loader.rows.record(id)
 	switch marked := s.Table.Marked(); {
 	case len(marked) > 0:
 		s.markedItem(&out, marked)
@@ -252,7 +212,7 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 		format.Plural(len(marked), "marked operation", "marked operations")+" as JSON"
 	var all []json.RawMessage
 	for _, id := range marked {
-		if rec, ok := s.rows.record(id); ok && len(rec.Op.Raw) > 0 {
+		if rec, ok := s.loader.rows.record(id); ok && len(rec.Op.Raw) > 0 {
 			all = append(all, rec.Op.Raw)
 		}
 	}
@@ -275,7 +235,7 @@ func (s *Screen) beside(preview func(api.Operation, int) []string) func(int) []s
 		return nil
 	}
 	return func(w int) []string {
-		if rec, ok := s.rows.record(s.Table.Cursor.SelectedID()); ok {
+		if rec, ok := s.loader.rows.record(s.Table.Cursor.SelectedID()); ok {
 			return preview(rec.Op, w)
 		}
 		return []string{s.env.Theme.Dim.Render("This row is being read from the index …")}
@@ -289,11 +249,11 @@ func (s *Screen) Empty() widget.Notice {
 	switch {
 	case s.Err != nil:
 		return widget.Notice{Tone: theme.Bad, Text: s.Err.Public, Hint: reads + " from the service"}
-	case s.Loaded && s.lives.Busy():
+	case s.Loaded && s.loader.lives.Busy():
 		return widget.Notice{Text: "Reading operations from the service …"}
 	case !s.Loaded:
 		return s.NoRows(widget.Notice{}, "")
-	case s.Filter.Shown.Empty() && s.heading().unread():
+	case s.Filter.Shown.Empty() && s.loader.unread():
 		return widget.Notice{Text: "The index is empty: nothing was read yet.",
 			Hint: reads + " the newest operations (one billing call)"}
 	case s.Filter.Shown.Empty():
@@ -303,7 +263,7 @@ func (s *Screen) Empty() widget.Notice {
 }
 
 // Editing implements ui.Screen.
-func (s *Screen) Editing() bool { return s.List.Editing() || s.chooser != nil }
+func (s *Screen) Editing() bool { return s.List.Editing() || s.columns.chooser != nil }
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string { return "Operations" }
@@ -311,9 +271,9 @@ func (s *Screen) Title() string { return "Operations" }
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
 	src := s.List.Source()
-	src.At, src.Oldest, src.Loading = s.rows.at, s.fresh.AsOf, s.lives.Busy() || s.Loads.Busy()
-	if len(s.rows.recs) == 0 {
-		src.At = s.fresh.AsOf
+	src.At, src.Oldest, src.Loading = s.loader.rows.at, s.loader.fresh.AsOf, s.loader.lives.Busy() || s.Loads.Busy()
+	if len(s.loader.rows.recs) == 0 {
+		src.At = s.loader.fresh.AsOf
 	}
 	return src
 }
@@ -321,10 +281,10 @@ func (s *Screen) Source() ui.Source {
 // Commands implements ui.Commander: the saved views by their names.
 func (s *Screen) Commands() []ui.Command {
 	out := []ui.Command{{Title: "view everything", About: "operations without a filter, newest first",
-		Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(View{Sort: "-created"}) }}}
-	for _, v := range s.saves().views() {
+		Run: func() (ui.Action, tea.Cmd) { return s.views.useView(View{Sort: "-created"}) }}}
+	for _, v := range s.views.all() {
 		out = append(out, ui.Command{Title: "view " + v.shown(), About: untrusted.Text(v.Filter).Line(200),
-			Words: []string{v.shown()}, Run: func() (ui.Action, tea.Cmd) { return s.saves().useView(v) }})
+			Words: []string{v.shown()}, Run: func() (ui.Action, tea.Cmd) { return s.views.useView(v) }})
 	}
 	return out
 }
@@ -335,7 +295,7 @@ func (s *Screen) Subject(kind string) string {
 	if kind == ui.KindOperation || kind == ui.KindDocuments {
 		return id
 	}
-	if rec, ok := s.rows.record(id); ok && kind == ui.KindCompliance {
+	if rec, ok := s.loader.rows.record(id); ok && kind == ui.KindCompliance {
 		return string(rec.Op.Customer.CUID)
 	}
 	return ""
@@ -343,49 +303,49 @@ func (s *Screen) Subject(kind string) string {
 
 // OwnKey implements list.Screen.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
-	if s.chooser != nil {
-		action, cmd := s.columns().choosing(msg)
+	if s.columns.chooser != nil {
+		action, cmd := s.columns.choosing(msg)
 		return action, cmd, true
 	}
-	if s.panel.open() && !s.works.Busy() {
-		if action, cmd, ok := s.sums().panelKey(msg); ok {
+	if s.totals.panel.open() && !s.jobs.works.Busy() {
+		if action, cmd, ok := s.totals.panelKey(msg); ok {
 			return action, cmd, true
 		}
 	}
 	k := s.env.Keys
 	switch {
 	case k.Global.Reload.Match(msg) && s.Table.Marks() > 0:
-		return s.jobs().unlessBusy(s.jobs().askReread), nil, true
+		return s.jobs.unlessBusy(s.jobs.askReread), nil, true
 	case k.Operations.Live.Match(msg):
-		return nil, s.loader().live(), true
+		return nil, s.loader.live(), true
 	case k.List.Sort.Match(msg):
 		action, cmd := s.chooseSort()
 		return action, cmd, true
 	case k.List.Views.Match(msg):
-		return nil, s.saves().countViews(), true
+		return nil, s.views.countViews(), true
 	case k.Operations.Totals.Match(msg):
-		return nil, s.sums().nextPanel(), true
+		return nil, s.totals.nextPanel(), true
 	case k.Operations.Columns.Match(msg):
-		s.chooser = newChooser(s.shown)
+		s.columns.chooser = newChooser(s.columns.shown)
 		return nil, nil, true
 	case k.Operations.Accounts.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: "accounts"}}, nil, true
 	case k.Operations.Counterparties.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: "counterparties"}}, nil, true
 	case k.Operations.Export.Match(msg):
-		return s.jobs().unlessBusy(s.jobs().askExport), nil, true
+		return s.jobs.unlessBusy(s.jobs.askExport), nil, true
 	case k.Operations.Customers.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}, nil, true
 	case k.Global.Quit.Match(msg):
 		return nil, nil, true
-	case k.Global.Back.Match(msg) && s.works.Busy():
-		s.jobs().stopWork()
+	case k.Global.Back.Match(msg) && s.jobs.works.Busy():
+		s.jobs.stopWork()
 		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
-	case k.Global.Back.Match(msg) && s.panel.open() && s.Table.Marks() == 0:
-		s.sums().closePanel()
+	case k.Global.Back.Match(msg) && s.totals.panel.open() && s.Table.Marks() == 0:
+		s.totals.closePanel()
 		return ui.Handled{}, nil, true
-	case k.List.MarkAll.Match(msg) && s.rows.total > len(s.rows.recs):
-		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.rows.total) +
+	case k.List.MarkAll.Match(msg) && s.loader.rows.total > len(s.loader.rows.recs):
+		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.loader.rows.total) +
 			" rows are too many to mark. e exports them all."}, nil, true
 	}
 	if id := s.Table.Cursor.SelectedID(); id != "" {
@@ -410,7 +370,7 @@ func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool)
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	if s.chooser != nil {
+	if s.columns.chooser != nil {
 		c := k.Columns
 		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset},
 			keymap.All(k.Nav)...)
@@ -431,7 +391,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, s.usualKeys...)
 	}
-	if s.Loaded && s.rows.total == 0 {
+	if s.Loaded && s.loader.rows.total == 0 {
 		return s.emptyKeys
 	}
 	return s.usualKeys
@@ -449,7 +409,7 @@ func (s *Screen) keysNow() []keymap.Key {
 	}
 	n := s.Table.Marks()
 	switch {
-	case s.works.Busy():
+	case s.jobs.works.Busy():
 		return []keymap.Key{back("stop")}
 	case n > 0:
 		about := func(k keymap.Key, short string) keymap.Key {
@@ -460,8 +420,8 @@ func (s *Screen) keysNow() []keymap.Key {
 		return []keymap.Key{about(k.Operations.Export, "export "+format.Count(n)+" marked"),
 			about(k.Operations.Totals, "total"), about(k.Item.CopyID, "copy "+format.Plural(n, "id", "ids")),
 			about(k.Global.Reload, "reload marked"), back("unmark")}
-	case s.panel.open():
-		return s.sums().panelKeys(back)
+	case s.totals.panel.open():
+		return s.totals.panelKeys(back)
 	}
 	return nil
 }
@@ -470,10 +430,10 @@ func (s *Screen) keysNow() []keymap.Key {
 func (s *Screen) Content() ui.Content {
 	c := s.List.Content()
 	if c.Filter == nil {
-		c.Lines = s.heading().summaries()
+		c.Lines = s.summaries()
 	}
-	c.Sections = s.sums().panelSections()
-	if p := &s.panel; p.focus && p.ready && p.err == nil {
+	c.Sections = s.totals.panelSections()
+	if p := &s.totals.panel; p.focus && p.ready && p.err == nil {
 		p.grid.whole(p.table)
 		c.Table, c.Sections = p.table, nil
 	}
@@ -481,31 +441,31 @@ func (s *Screen) Content() ui.Content {
 }
 
 // summaries say what is shown, and how fresh that is.
-func (s heading) summaries() []string {
-	line := s.summary()
-	if s.known() {
-		line = s.whole()
+func (s *Screen) summaries() []string {
+	line := s.loader.summary()
+	if s.loader.known() {
+		line = s.loader.says()
 	}
-	if some := s.readSoFar(); some != "" {
+	if some := s.loader.readSoFar(); some != "" {
 		line += ", attention: " + some
 	}
-	if name := s.saves().viewName(); name != "" {
+	if name := s.views.viewName(); name != "" {
 		line += ", view " + name
 	}
 	if !s.Filter.Shown.Empty() {
 		line += ", filter " + s.Filter.Shown.String()
 	}
-	out := []string{line + ", sorted by " + s.sort.Field + ", " + direction(s.order()) + "."}
-	if s.mixed() {
+	out := []string{line + ", sorted by " + s.loader.sort.Field + ", " + direction(s.loader.order()) + "."}
+	if s.loader.mixed() {
 		out[0] += " Mixed currencies: sorted by number only."
 	}
-	if p := s.progress(); p != "" && s.readSoFar() == "" {
+	if p := s.loader.progress(); p != "" && s.loader.readSoFar() == "" {
 		out = append(out, p)
 	}
-	if s.lacks.Rows > 0 {
-		out = append(out, s.lacks.String())
+	if s.loader.lacks.Rows > 0 {
+		out = append(out, s.loader.lacks.String())
 	}
-	if s.Err != nil && s.rows.total > 0 {
+	if s.Err != nil && s.loader.rows.total > 0 {
 		out = append(out, "attention: "+s.Err.Public)
 	}
 	return out
@@ -515,7 +475,7 @@ const mostNamed = 20 // marked operations that a command line names
 
 // exportOverSSH gives the command in the place of the form: over SSH a file of the host
 // would be the server's.
-func (s jobs) exportOverSSH(of sheet) ui.Action {
+func (s *jobs) exportOverSSH(of sheet) ui.Action {
 	if of.marked > mostNamed {
 		return ui.Notify{Level: ui.Warning, Text: "Over SSH an export is a command; " + format.Count(of.marked) +
 			" marked operations are too many for one command. Mark at most " +
@@ -537,23 +497,6 @@ func (s jobs) exportOverSSH(of sheet) ui.Action {
 		"-o jsonl writes JSON lines instead.")
 }
 
-// The parts of the screen. Each has the methods of one concern, over the state that they share.
-type (
-	columnChoice struct{ *Screen } // which columns are shown, and the dialog that chooses them
-	totalsPanel  struct{ *Screen } // exact totals of what is filtered
-	savedViews   struct{ *Screen } // views of the config and the person's own
-	jobs         struct{ *Screen } // exports, and reading many again
-	loader       struct{ *Screen } // rows from the index, pages from the service
-	heading      struct{ *Screen } // what the list says above its rows
-)
-
-func (s *Screen) columns() columnChoice { return columnChoice{s} }
-func (s *Screen) sums() totalsPanel     { return totalsPanel{s} }
-func (s *Screen) saves() savedViews     { return savedViews{s} }
-func (s *Screen) jobs() jobs            { return jobs{s} }
-func (s *Screen) loader() loader        { return loader{s} }
-func (s *Screen) heading() heading      { return heading{s} }
-
 // workMsg says how far long work is, or that it ended.
 type workMsg struct {
 	ui.Ticket
@@ -568,11 +511,20 @@ type ended struct {
 	reload bool
 }
 
+// jobs are exports, and reading many again.
+type jobs struct {
+	list   *list.List[api.Operation]
+	env    *ui.Env
+	cfg    *Config
+	loader *loader
+	works  *ui.Requests // an export, or reading many again
+}
+
 // work runs long work, one at a time: do reports its progress with report, and
 // ends early when ctx ends.
-func (s jobs) work(first string, do func(ctx context.Context, report func(string)) ended) tea.Cmd {
+func (s *jobs) work(first string, do func(ctx context.Context, report func(string)) ended) tea.Cmd {
 	t, ctx := s.works.Start(s.env.Ctx)
-	s.Doing = first
+	s.list.Doing = first
 	steps := make(chan workMsg, 1)
 	var next tea.Cmd
 	next = func() tea.Msg {
@@ -600,33 +552,33 @@ func (s jobs) work(first string, do func(ctx context.Context, report func(string
 
 // onWork takes a step or the end of long work. What was stopped still says how it
 // ended.
-func (s jobs) onWork(msg workMsg) (ui.Action, tea.Cmd) {
+func (s *jobs) onWork(msg workMsg) (ui.Action, tea.Cmd) {
 	if msg.end == nil {
 		if s.works.AcceptPart(msg.Ticket) {
-			s.Doing = msg.doing
+			s.list.Doing = msg.doing
 		}
 		return nil, msg.next
 	}
 	if s.works.Accept(msg.Ticket) {
-		s.Doing = ""
+		s.list.Doing = ""
 	}
 	if msg.end.reload {
-		return msg.end.notice, s.loader().load(s.Table.Cursor.SelectedID())
+		return msg.end.notice, s.loader.load(s.list.Table.Cursor.SelectedID())
 	}
 	return msg.end.notice, nil
 }
 
 // stopWork ends long work before its time.
-func (s jobs) stopWork() {
+func (s *jobs) stopWork() {
 	s.works.Stop()
-	s.Doing = ""
+	s.list.Doing = ""
 }
 
 // unlessBusy begins long work, unless there is some.
-func (s jobs) unlessBusy(begin func() ui.Action) ui.Action {
+func (s *jobs) unlessBusy(begin func() ui.Action) ui.Action {
 	if !s.works.Busy() {
 		return begin()
 	}
-	return ui.Notify{Level: ui.Denied, Text: "Wait: " + s.Doing + ". " + s.env.Keys.Global.Back.Help().Key +
+	return ui.Notify{Level: ui.Denied, Text: "Wait: " + s.list.Doing + ". " + s.env.Keys.Global.Back.Help().Key +
 		" stops it."}
 }

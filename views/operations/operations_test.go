@@ -115,7 +115,7 @@ func TestAHundredThousandRows(t *testing.T) {
 	if f.most > 6*readAhead {
 		t.Errorf("%d rows were asked for at once", f.most)
 	}
-	if held := len(d.list.rows.recs); held > keeps {
+	if held := len(d.list.loader.rows.recs); held > keeps {
 		t.Errorf("%d rows are held", held)
 	}
 }
@@ -142,7 +142,7 @@ func TestFilterWhileTyped(t *testing.T) {
 	d := open(t, f)
 	d.keys("/")
 	d.Send(uitest.Type("status:PENDING"))
-	if n := d.list.rows.total; n != 20 {
+	if n := d.list.loader.rows.total; n != 20 {
 		t.Errorf("%d rows while it is typed", n)
 	}
 	d.keys("esc")
@@ -180,7 +180,7 @@ func TestTypedFilterIsNotLostUnasked(t *testing.T) {
 func TestStaleWindowIsDropped(t *testing.T) {
 	f := &fake{n: 40}
 	d := open(t, f)
-	old := d.list.loader().load("")
+	old := d.list.loader.load("")
 	d.keys("/")
 	d.Send(uitest.Type("status:PENDING"))
 	d.keys("enter")
@@ -245,14 +245,14 @@ func TestSortMenu(t *testing.T) {
 	d.keys("s")
 	d.Has("created, reversed", "oldest first", "largest first", "A to Z")
 	d.keys("enter")
-	if d.list.sort.Desc || d.list.sort.Field != "created" {
-		t.Errorf("sorted by %v", d.list.sort)
+	if d.list.loader.sort.Desc || d.list.loader.sort.Field != "created" {
+		t.Errorf("sorted by %v", d.list.loader.sort)
 	}
 	d.keys("s")
 	d.Send(uitest.Type("amou"))
 	d.keys("enter")
-	if d.list.sort.String() != "-amount" {
-		t.Errorf("sorted by %v", d.list.sort)
+	if d.list.loader.sort.String() != "-amount" {
+		t.Errorf("sorted by %v", d.list.loader.sort)
 	}
 }
 

@@ -65,8 +65,19 @@ func (p panel) next() string {
 	return tabs[p.page]
 }
 
+// totalsPanel shows exact totals of what is filtered.
+type totalsPanel struct {
+	list   *list.List[api.Operation]
+	env    *ui.Env
+	loader *loader
+	jobs   *jobs
+
+	panel panel
+	sums  *ui.Requests // totals and groups
+}
+
 // nextPanel opens the totals, then each grouping, then closes.
-func (s totalsPanel) nextPanel() tea.Cmd {
+func (s *totalsPanel) nextPanel() tea.Cmd {
 	p := &s.panel
 	if p.page = (p.page + 1) % (len(pages) + 1); p.page == 0 {
 		s.closePanel()
@@ -83,22 +94,22 @@ func (s totalsPanel) nextPanel() tea.Cmd {
 	return s.refreshPanel()
 }
 
-func (s totalsPanel) closePanel() {
+func (s *totalsPanel) closePanel() {
 	s.panel = panel{}
-	s.Table.Cursor.Blur(false)
-	s.totals.Stop()
+	s.list.Table.Cursor.Blur(false)
+	s.sums.Stop()
 }
 
 // refreshPanel computes what the open panel shows of the present filter.
-func (s totalsPanel) refreshPanel() tea.Cmd {
+func (s *totalsPanel) refreshPanel() tea.Cmd {
 	if !s.panel.open() {
-		s.totals.Stop()
+		s.sums.Stop()
 		return nil
 	}
 	var q filter.OperationExpr
-	q, s.panel.marked = s.meant()
-	ix, page, within, th := s.index, s.panel.page, s.panel.within, s.env.Theme
-	return s.env.Read(s.totals, func(ctx context.Context) ui.Then {
+	q, s.panel.marked = s.loader.meant()
+	ix, page, within, th := s.loader.index, s.panel.page, s.panel.within, s.env.Theme
+	return s.env.Read(s.sums, func(ctx context.Context) ui.Then {
 		var line index.Timeline
 		var all index.Group
 		var by []index.By
@@ -143,7 +154,7 @@ func groupings(page, within index.By, line index.Timeline) []index.By {
 }
 
 // panelKey takes a key for the totals; ok is false when it is one of the list.
-func (s totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, ok bool) {
+func (s *totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, ok bool) {
 	k, p := s.env.Keys, &s.panel
 	switch {
 	case k.Global.Pane.Match(msg) || k.Global.PaneBack.Match(msg):
@@ -154,9 +165,9 @@ func (s totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, 
 	case k.Global.Back.Match(msg) && len(p.before) > 0:
 		last := p.before[len(p.before)-1]
 		p.before = p.before[:len(p.before)-1]
-		s.Filter.Show(last.expr, last.text)
-		s.restart = true
-		return ui.Handled{}, s.Filtered(false), true
+		s.list.Filter.Show(last.expr, last.text)
+		s.loader.restart = true
+		return ui.Handled{}, s.loader.filtered(false), true
 	case !p.focus || p.grid == nil:
 		return nil, nil, false
 	case k.Global.Back.Match(msg) || k.Global.Quit.Match(msg):
@@ -170,7 +181,7 @@ func (s totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, 
 		action, cmd = s.openCell()
 		return action, cmd, true
 	case k.Operations.Export.Match(msg):
-		return s.jobs().unlessBusy(s.jobs().askExportTotals), nil, true
+		return s.jobs.unlessBusy(s.askExportTotals), nil, true
 	default:
 		return nil, nil, p.table.Update(msg)
 	}
@@ -178,35 +189,35 @@ func (s totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd, 
 }
 
 // focusPanel gives the cursor to the totals, or back to the list.
-func (s totalsPanel) focusPanel(on bool) {
+func (s *totalsPanel) focusPanel(on bool) {
 	s.panel.focus = on
-	s.Table.Cursor.Blur(on)
+	s.list.Table.Cursor.Blur(on)
 }
 
 // Select implements ui.Selecter: in the table that has the cursor.
 func (s *Screen) Select(id string) bool {
-	if s.panel.focus && s.panel.grid != nil {
-		return s.panel.table.Cursor.Select(id)
+	if s.totals.panel.focus && s.totals.panel.grid != nil {
+		return s.totals.panel.table.Cursor.Select(id)
 	}
 	return s.List.Select(id)
 }
 
 // openCell filters the list by the cell under the cursor, within what it shows.
-func (s totalsPanel) openCell() (ui.Action, tea.Cmd) {
+func (s *totalsPanel) openCell() (ui.Action, tea.Cmd) {
 	p := &s.panel
 	terms, why := p.grid.terms(p.grid.cell(p.table))
 	if why != "" {
 		return ui.Notify{Level: ui.Denied, Text: why}, nil
 	}
-	for _, part := range s.Filter.Shown.Parts() {
-		terms = slices.DeleteFunc(terms, func(t string) bool { return t == s.Filter.Shown.Of(part).String() })
+	for _, part := range s.list.Filter.Shown.Parts() {
+		terms = slices.DeleteFunc(terms, func(t string) bool { return t == s.list.Filter.Shown.Of(part).String() })
 	}
 	if len(terms) == 0 {
 		return ui.Notify{Level: ui.Info, Text: "The list shows this already."}, nil
 	}
 	text := strings.Join(terms, " ")
-	if now := s.Filter.Shown.String(); now != "" {
-		if len(s.Filter.Shown.Parts()) == 1 && strings.Contains(now, " OR ") {
+	if now := s.list.Filter.Shown.String(); now != "" {
+		if len(s.list.Filter.Shown.Parts()) == 1 && strings.Contains(now, " OR ") {
 			now = "(" + now + ")"
 		}
 		text = now + " " + text
@@ -216,14 +227,14 @@ func (s totalsPanel) openCell() (ui.Action, tea.Cmd) {
 		return ui.Notify{Level: ui.Denied, Text: "Cannot filter by this cell."}, nil
 	}
 	e = e.For(s.env.Ctx)
-	p.before = append(p.before, before{s.Filter.Shown, s.Filter.Text})
-	s.Filter.Show(e, e.String())
-	s.restart = true
-	return ui.Handled{}, s.Filtered(false)
+	p.before = append(p.before, before{s.list.Filter.Shown, s.list.Filter.Text})
+	s.list.Filter.Show(e, e.String())
+	s.loader.restart = true
+	return ui.Handled{}, s.loader.filtered(false)
 }
 
 // chooseWithin offers the second groupings.
-func (s totalsPanel) chooseWithin() ui.Action {
+func (s *totalsPanel) chooseWithin() ui.Action {
 	list := []index.By{""}
 	items := []ui.Choice{{Text: "do not split", Note: "one grouping only"}}
 	for _, b := range append(slices.Clone(pages[1:]), index.ByPayment) {
@@ -242,7 +253,7 @@ func (s totalsPanel) chooseWithin() ui.Action {
 }
 
 // panelKeys are the keys that matter while the totals are open.
-func (s totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
+func (s *totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
 	k, p := s.env.Keys, &s.panel
 	next, pane := k.Operations.Totals, k.Global.Pane
 	next.SetHelp(next.Help().Key, p.next())
@@ -269,7 +280,7 @@ func (s totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
 }
 
 // panelSections say the open page.
-func (s totalsPanel) panelSections() []ui.Section {
+func (s *totalsPanel) panelSections() []ui.Section {
 	p := &s.panel
 	if !p.open() || !p.ready {
 		return nil
@@ -294,7 +305,7 @@ func (s totalsPanel) panelSections() []ui.Section {
 }
 
 // panelHeight is how many lines the totals take of h.
-func (s totalsPanel) panelHeight(h int) int {
+func (s *totalsPanel) panelHeight(h int) int {
 	if !s.panel.open() {
 		return 0
 	}
@@ -313,7 +324,7 @@ func (s totalsPanel) panelHeight(h int) int {
 }
 
 // panelLines draws the panel in h lines.
-func (s totalsPanel) panelLines(w, h int) []string {
+func (s *totalsPanel) panelLines(w, h int) []string {
 	p, th := &s.panel, s.env.Theme
 	if !p.open() || h < 2 {
 		return nil
@@ -350,7 +361,7 @@ func (s totalsPanel) panelLines(w, h int) []string {
 }
 
 // panelHead is how many of the h lines of the panel are above its table.
-func (s totalsPanel) panelHead(h int) int {
+func (s *totalsPanel) panelHead(h int) int {
 	if h < smallPanel {
 		return 1
 	}
@@ -358,7 +369,7 @@ func (s totalsPanel) panelHead(h int) int {
 }
 
 // tabLine is the line of the pages; a narrow window has only the open one, and a low one also what is summed.
-func (s totalsPanel) tabLine(w, h int) string {
+func (s *totalsPanel) tabLine(w, h int) string {
 	p, th := &s.panel, s.env.Theme
 	if h >= smallPanel && w >= 60 {
 		return widget.Tabs(th, tabs, p.page-1, w)
@@ -379,20 +390,20 @@ func (s totalsPanel) tabLine(w, h int) string {
 }
 
 // lacking reports whether the sums lack what the index has not read yet.
-func (s totalsPanel) lacking() bool { return s.panel.marked == 0 && s.heading().readSoFar() != "" }
+func (s *totalsPanel) lacking() bool { return s.panel.marked == 0 && s.loader.readSoFar() != "" }
 
 // summed says what the sums are of.
-func (s totalsPanel) summed() string {
+func (s *totalsPanel) summed() string {
 	return s.summedOf("Sums of the amount paid", ", each split by ")
 }
 
 // summedOf is that sentence with its words for what is summed and for a second grouping.
-func (s totalsPanel) summedOf(out, split string) string {
+func (s *totalsPanel) summedOf(out, split string) string {
 	p := &s.panel
 	switch {
 	case p.marked > 0:
 		out += ", " + format.Plural(p.marked, "marked operation", "marked operations")
-	case s.Filter.Shown.Empty():
+	case s.list.Filter.Shown.Empty():
 		out += ", all statuses and types"
 	default:
 		out += ", every status and type that the filter shows"
@@ -404,7 +415,7 @@ func (s totalsPanel) summedOf(out, split string) string {
 }
 
 // summedLine is what the sums are of in w cells, with what is missing in them or has no room.
-func (s totalsPanel) summedLine(w int) string {
+func (s *totalsPanel) summedLine(w int) string {
 	th := s.env.Theme
 	style, more, room := th.Dim, s.moreCurrencies(), w
 	if more != "" {
@@ -415,16 +426,16 @@ func (s totalsPanel) summedLine(w int) string {
 	if s.lacking() {
 		style = th.Warn
 		for i, l := range lines {
-			lines[i] = th.Signs.Warn + " " + s.heading().readSoFar() + ". " + l
+			lines[i] = th.Signs.Warn + " " + s.loader.readSoFar() + ". " + l
 		}
-	} else if s.Filter.Shown.Empty() && more == "" {
+	} else if s.list.Filter.Shown.Empty() && more == "" {
 		lines = append([]string{lines[0] + " (" + s.env.Keys.List.Filter.Help().Key + " narrows)"}, lines...)
 	}
 	return style.Render(draw.Fitting(room, lines...)) + more
 }
 
 // moreCurrencies is how many currencies have no room, with the keys that show them; "" for none.
-func (s totalsPanel) moreCurrencies() string {
+func (s *totalsPanel) moreCurrencies() string {
 	p, k := &s.panel, s.env.Keys
 	if p.grid == nil {
 		return ""
@@ -462,18 +473,26 @@ func build(choices []field.Choice) []column {
 }
 
 // show gives list and table other columns; the cursor stays on its row.
-func (s columnChoice) show(choices []field.Choice) {
+func (s *columnChoice) show(choices []field.Choice) {
 	if len(choices) == 0 {
 		choices = field.UsualColumns()
 	}
 	s.shown = choices
-	s.rows.columns = build(choices)
-	clear(s.rows.drawn)
-	s.Table.SetColumns(list.ColumnsOf(s.rows.columns)...)
-	s.Table.Cursor.Columns.SetSort(s.sortColumn(), s.sort.Desc)
+	s.loader.rows.columns = build(choices)
+	clear(s.loader.rows.drawn)
+	s.list.Table.SetColumns(list.ColumnsOf(s.loader.rows.columns)...)
+	s.list.Table.Cursor.Columns.SetSort(s.sortColumn(), s.loader.sort.Desc)
 }
 
 // sortColumn is the column that rows are sorted by, -1 when it is not shown.
-func (s columnChoice) sortColumn() int {
-	return slices.IndexFunc(s.rows.columns, func(c column) bool { return c.Name == s.sort.Field })
+func (s *columnChoice) sortColumn() int {
+	return slices.IndexFunc(s.loader.rows.columns, func(c column) bool { return c.Name == s.loader.sort.Field })
+}
+
+// askExportTotals asks for the file of the totals that are open.
+func (s *totalsPanel) askExportTotals() ui.Action {
+	by := s.panel.grid.by
+	q, marked := s.loader.meant()
+	return s.jobs.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by),
+		" and "), "the totals of " + s.jobs.whence(marked), marked, "sum", "sums"}, "totals.csv")
 }

@@ -85,7 +85,7 @@ func TestASecondGrouping(t *testing.T) {
 		}
 	}
 	d.keys("tab")
-	if c := d.list.Content(); c.Table != d.list.panel.table || c.Table.Cursor.Len() != 4 || !d.list.Select(d.list.panel.grid.rows[2].id) {
+	if c := d.list.Content(); c.Table != d.list.totals.panel.table || c.Table.Cursor.Len() != 4 || !d.list.Select(d.list.totals.panel.grid.rows[2].id) {
 		t.Errorf("the totals are no table to plain mode: %+v", c)
 	}
 }

@@ -37,7 +37,7 @@ func TestKeptRowsAreThoseDrawnAnew(t *testing.T) {
 			case 1:
 				shift = time.Duration(rapid.IntRange(-90, 90).Draw(rt, "minutes")) * time.Minute
 			case 2:
-				d.list.columns().show(rapid.SampledFrom(columns).Draw(rt, "columns"))
+				d.list.columns.show(rapid.SampledFrom(columns).Draw(rt, "columns"))
 			case 3:
 				d.keys("t")
 			case 4:
@@ -54,7 +54,7 @@ func TestKeptRowsAreThoseDrawnAnew(t *testing.T) {
 			default:
 				d.keys(rapid.SampledFrom([]string{"down", "pgdown", "pgup", "end", "home"}).Draw(rt, "key"))
 			}
-			r := d.list.rows
+			r := d.list.loader.rows
 			for i := range r.Len() {
 				at := i - r.base
 				if at < 0 || at >= len(r.recs) {

@@ -13,7 +13,7 @@ import (
 func TestLongWorkIsStopped(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys(" ", " ")
-	first := d.list.jobs().work("exporting", func(ctx context.Context, report func(string)) ended {
+	first := d.list.jobs.work("exporting", func(ctx context.Context, report func(string)) ended {
 		report("exporting 1 of 40")
 		<-ctx.Done()
 		return ended{notice: failed("The export", &api.Error{Kind: api.Interrupted, Public: "The export was stopped; its file was removed."})}
