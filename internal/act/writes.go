@@ -102,10 +102,10 @@ var (
 		Ask: Typed, Costs: cost(limit.Customer, 1),
 		Args:  []Arg{{Name: "CUID"}, {Name: "FILE", File: true}},
 		Short: "Replace a customer's application with a file (- is standard input; the service will deprecate this call)",
-		Place: "compliance", Key: Key{Press: "_", Hint: "set application", Help: "set the application (asks)"},
 		Words: Question{Title: "Set application", Verb: "Set", Ask: "Replace the application of customer {id}?",
 			Done: "Set.", Declined: "Not set.", Of: "customer id",
-			Consequence: "Sends the application below as a whole: it replaces the customer's application."}})
+			Consequence: "Sends the application below as a whole: it replaces the customer's application."},
+		Without: map[Surface]string{Screen: "takes a file; use the command"}})
 	HookSet = declare(&writes, Act{Name: "hook.set", Effect: Write, Ask: Typed,
 		Costs: cost(limit.General, 1),
 		Short: "Change the service's webhook settings; settings without a flag do not change",

@@ -66,7 +66,7 @@ type Documents struct{ Remove, Restore, Replace, Attach, Upload, Save Key }
 type Files struct{ Delete Key }
 
 // Compliance belongs to customers and their verification.
-type Compliance struct{ Share, Link, Finalize, SetApplication, Operations, Files Key }
+type Compliance struct{ Share, Link, Finalize, Operations, Files Key }
 
 // Tariffs belongs to the screen of limits.
 type Tariffs struct{ Limits, Commissions Key }
@@ -188,9 +188,9 @@ func New() *Map {
 			"the customer's verification", "C")},
 		Documents: documentKeys(), Files: Files{Delete: of(act.CustomerDeleteFile)},
 		Compliance: Compliance{
-			Share:    of(act.ComplianceShare),
-			Link:     of(act.ComplianceLink),
-			Finalize: of(act.ComplianceFinalize), SetApplication: of(act.CustomerSetApplication),
+			Share:      of(act.ComplianceShare),
+			Link:       of(act.ComplianceLink),
+			Finalize:   of(act.ComplianceFinalize),
 			Operations: Bind("compliance.operations", "operations", "operations of this customer", "i"),
 			Files:      of(act.CustomerFiles),
 		},

@@ -37,11 +37,6 @@ type fake struct {
 	share    func() (api.ShareResult, error)
 	link     func() (api.Link, error)
 	finalize func() (api.Result, error)
-	files    []api.CustomerFile
-	noFiles  error // of reading them
-	aPage    int   // files of a page; 0: all
-	set      []string
-	setting  func() (api.Result, error)
 	page     api.Page[api.Customer]
 	open     []journey.Record
 	asked    []api.CustomerQuery
@@ -88,13 +83,11 @@ func (f *fake) caller() endpoint.Caller {
 	endpointtest.On(&c, endpoint.Share, f.present)
 	endpointtest.On(&c, endpoint.MakeLink, func(context.Context, string) (api.Link, error) { f.calls++; return f.link() })
 	endpointtest.On(&c, endpoint.Finalize, func(context.Context, string) (api.Result, error) { f.calls++; return f.finalize() })
-	endpointtest.On(&c, endpoint.SetApplication, f.setApplication)
-	endpointtest.On(&c, endpoint.ListFiles, f.listFiles)
 	return &c
 }
 
 func (f *fake) screen(env *ui.Env, cuid string) *Screen {
-	return New(env, f.caller(), Parts{Journeys: f.journeys(), Types: f}, cuid)
+	return New(env, Parts{Journeys: f.journeys()}, cuid)
 }
 
 // unread is the service's own answer to a read that fails.

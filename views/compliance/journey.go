@@ -9,7 +9,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/domain/journey"
@@ -23,13 +22,11 @@ import (
 	"opdeck/ui/widget"
 	"opdeck/views/customerfiles"
 	"opdeck/views/notes"
-	"opdeck/views/storedfile"
 )
 
-// Parts are the data sources of the screen besides the service.
+// Parts are the data sources of the screen.
 type Parts struct {
 	Journeys *journey.Service // what came of each act is kept
-	Types    storedfile.TypesSeen
 	Notes    notes.Book
 	// Names returns the customer's other names in operations; nil: not known.
 	Names func(ctx context.Context, c api.Customer, cuid string) []untrusted.Text
@@ -38,28 +35,26 @@ type Parts struct {
 // Screen shows one customer's verification; it implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env    *ui.Env
-	caller endpoint.Caller
-	parts  Parts
-	id     string
-	keys   keymap.Compliance
-	notes  *notes.Panel
-	noted  keymap.Notes
+	env   *ui.Env
+	parts Parts
+	id    string
+	keys  keymap.Compliance
+	notes *notes.Panel
+	noted keymap.Notes
 
 	j     *journey.Journey
 	named []untrusted.Text // Parts.Names
 	stale bool             // something was written; what is shown is from before
 
-	files storedfile.FileList // of the application that is changed
-	form  *ShareForm          // the last one; nil: no token was asked for
+	form  *ShareForm // the last one; nil: no token was asked for
 	link  *api.Link
 	until time.Time // end of the link
 	code  []string  // the link as a QR code
 }
 
 // New returns the screen of one customer.
-func New(env *ui.Env, caller endpoint.Caller, parts Parts, cuid string) *Screen {
-	s := &Screen{env: env, caller: caller, parts: parts, id: cuid, keys: env.Keys.Compliance,
+func New(env *ui.Env, parts Parts, cuid string) *Screen {
+	s := &Screen{env: env, parts: parts, id: cuid, keys: env.Keys.Compliance,
 		notes: notes.New(env, parts.Notes, note.Customer, cuid), noted: env.Keys.Notes}
 	s.Page = ui.NewPage(env, s, "service", "customer")
 	s.Refresh()
@@ -148,8 +143,6 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.notes.Ask(), nil, true
 	case s.keys.Finalize.Match(p):
 		return s.askFinalize(), nil, true
-	case s.keys.SetApplication.Match(p):
-		return nil, s.readDraft(), true
 	case s.keys.Files.Match(p):
 		return ui.Open{Place: ui.Place{Kind: customerfiles.Kind, ID: s.id}}, nil, true
 	case s.keys.Operations.Match(p):
@@ -188,18 +181,10 @@ func (s *Screen) refreshKeys() {
 	s.keys.Share.Set(why)
 	s.keys.Link.Set(why)
 	s.keys.Finalize.Set(why)
-	s.keys.SetApplication.Set(why)
 	if why != "" {
 		return
 	}
 	s.keys.Finalize.Extra = s.decided() // it is not offered, but may be pressed
-	switch role := api.Role(s.env.About.Role); {
-	case s.j.Application.Kind() == "":
-		s.keys.SetApplication.Set("No application that can be changed was read.")
-	case role != "" && !role.May(api.MayReveal): // it is read masked, and would be sent back so
-		s.keys.SetApplication.Set("Your role (" + string(role) +
-			") sees masked values, and masked values cannot be sent back.")
-	}
 	if s.j.Record.Applied {
 		s.keys.Share.Set("A token has been applied already, and a customer can be shared only once. Finalize" +
 			press(s.env, s.keys.Finalize) + ".")

@@ -389,3 +389,22 @@ func TestShareWarnsOfAnAcceptedCustomer(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusedTokenIsTypedAgain: its form comes back empty, and says so.
+func TestARefusedTokenIsTypedAgain(t *testing.T) {
+	f := individual()
+	f.share = func() (api.ShareResult, error) {
+		return api.ShareResult{}, &api.Error{Kind: api.Refused, Public: "The service refused this token."}
+	}
+	r, clock := open(t, f)
+	r.Send(uitest.Size(110, 40), uitest.Key("S"), uitest.Paste(token), uitest.Key("enter"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	r.Says("Applying the share token refused.", "The service refused this token.", "Secrets are not kept: type it again.", "› Token")
+	if strings.Contains(r.View(), "••") {
+		t.Errorf("the token is kept:\n%s", r.View())
+	}
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("enter"))
+	r.Says("› Token")
+	if len(f.shares) != 1 {
+		t.Errorf("sent %d times", len(f.shares))
+	}
+}

@@ -43,7 +43,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)
 		}
-		return compliance.New(env, d.Client, compliance.Parts{Journeys: d.Journeys, Types: d.Index, Notes: d.Notes,
+		return compliance.New(env, compliance.Parts{Journeys: d.Journeys, Notes: d.Notes,
 			Names: (&finder{backend: d}).otherNames}, p.ID)
 	case ui.KindLimits:
 		return limits.NewScreen(env, d.Limits, d.Config.Limits.Policy)
