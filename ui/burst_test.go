@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/ui"
+	"opdeck/ui/paint"
 	"opdeck/ui/uitest"
 )
 
@@ -111,7 +112,7 @@ type painter struct {
 }
 
 func (p *painter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, ok := msg.(interface{ AfterFrame() }); ok {
+	if _, ok := msg.(paint.AfterFrame); ok {
 		p.held = append(p.held, msg)
 		return p, nil
 	}

@@ -13,7 +13,7 @@ func Named(screen Screen) []string {
 	}
 	out := []string{safe(screen.Title())}
 	if l := layerOf(screen); l != nil {
-		out = append(out, safe(l.Crumb()))
+		out = append(out, safe(l.Crumb))
 	}
 	return out
 }

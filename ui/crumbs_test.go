@@ -14,7 +14,7 @@ func TestAPageIsNamedAfterItsScreen(t *testing.T) {
 	w := newWorld()
 	r := w.start(t, w.options(ui.Test))
 	docs := w.top()
-	docs.layer = "Record 1,204"
+	docs.layer = &ui.Layer{Crumb: "Record 1,204"}
 	for _, wh := range [][2]int{{120, 40}, {80, 24}} {
 		r.Send(uitest.Size(wh[0], wh[1]))
 		r.Has("Operations › Documents 7f3a › Record 1,204 ")
@@ -24,12 +24,12 @@ func TestAPageIsNamedAfterItsScreen(t *testing.T) {
 	r.Send(uitest.Size(120, 40), uitest.Key("5"))
 	r.Has("Documents 7f3a › Record 1,204 › Limits")
 	r.Send(uitest.Key("esc"))
-	docs.layer = "a\x1b[2Jb"
+	docs.layer = &ui.Layer{Crumb: "a\x1b[2Jb"}
 	r.Send(uitest.Size(119, 40))
 	if v := r.View(); strings.Contains(v, "\x1b[2J") || !strings.Contains(v, "› a·") {
 		t.Errorf("the page's name is drawn as it came:\n%q", strings.Split(v, "\n")[:2])
 	}
-	docs.layer = ""
+	docs.layer = nil
 	r.Send(uitest.Size(120, 40))
 	r.Has("Operations › Documents 7f3a ─")
 }

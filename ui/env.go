@@ -64,7 +64,7 @@ type Env struct {
 	Keys  *keymap.Map // copy your group; never switch keys off in this map
 	About About
 
-	filters FilterMemory // nil: none is kept
+	filters FilterMemory
 	id      screenID
 	screen  Screen // nil until it is made
 	shared  *display
@@ -123,15 +123,13 @@ func (e *Env) Snapshot() *Env {
 // Masked reports whether account numbers and the like are drawn masked.
 func (e *Env) Masked() bool { return e.shared.hides() }
 
-// FilterMemory keeps the filters that the person in ctx typed, by kind of list. Its
-// methods may wait.
-type FilterMemory interface {
-	// Filters returns the last filters, newest first.
-	Filters(ctx context.Context, kind string) ([]string, error)
-	KeepFilter(ctx context.Context, kind, text string) error
+// FilterMemory keeps the filters that the person in ctx typed, by kind of list. Its functions may wait.
+type FilterMemory struct {
+	Last func(ctx context.Context, kind string) ([]string, error) // newest first; nil: none is kept
+	Keep func(ctx context.Context, kind, text string) error
 }
 
-// Filters returns the store of filters; nil if none is kept.
+// Filters returns the store of filters.
 func (e *Env) Filters() FilterMemory { return e.filters }
 
 // Requests returns the counter of one kind of read of this screen.

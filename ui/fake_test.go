@@ -59,7 +59,7 @@ type fake struct {
 	problem string // what is wrong with what is shown
 	frame   string // drawn instead of the table
 	extra   func(tea.Msg) (ui.Action, tea.Cmd, bool)
-	layer   layer // what lies over the table
+	layer   *ui.Layer // what lies over the table
 
 	lists   bool                           // it is a list of operations
 	keysFor func(*keymap.Map) []keymap.Key // instead of those of documents
@@ -278,18 +278,8 @@ func (f *fake) Subject(kind string) string {
 }
 func (f *fake) Commands() []ui.Command { return f.commands }
 
-// layer is the name of what covers a fake.
-type layer string
-
-func (l layer) Crumb() string { return string(l) }
-
-func (f *fake) Layer() ui.Layer {
-	if f.layer == "" {
-		return nil
-	}
-	return f.layer
-}
-func (f *fake) Editing() bool { return f.typing }
+func (f *fake) Layer() *ui.Layer { return f.layer }
+func (f *fake) Editing() bool    { return f.typing }
 func (f *fake) Title() string {
 	return strings.TrimSpace(strings.ToUpper(f.place.Kind[:1]) + f.place.Kind[1:] + " " + f.place.ID)
 }

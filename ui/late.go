@@ -4,15 +4,12 @@ import "opdeck/api/untrusted"
 
 // Layered is a screen that can cover its own content, as a list does with the page of a record. Layer returns the
 // cover; nil: there is none.
-type Layered interface{ Layer() Layer }
+type Layered interface{ Layer() *Layer }
 
-// Layer covers a screen. It is comparable.
-type Layer interface {
-	// Crumb names it in one short line of safe text.
-	Crumb() string
-}
+// Layer covers a screen; each has its own address.
+type Layer struct{ Crumb string } // its name, short
 
-func layerOf(s Screen) Layer {
+func layerOf(s Screen) *Layer {
 	if l, ok := s.(Layered); ok {
 		return l.Layer()
 	}

@@ -31,7 +31,7 @@ func TestLateAnswerOpensNothing(t *testing.T) {
 		"another screen":  func(*fake) []tea.Msg { return []tea.Msg{uitest.Key("5")} },
 		"a dialog":        func(*fake) []tea.Msg { return []tea.Msg{uitest.Key("?")} },
 		"a filter":        func(*fake) []tea.Msg { return []tea.Msg{uitest.Key("/")} },
-		"a page":          func(f *fake) []tea.Msg { f.layer = "record"; return nil },
+		"a page":          func(f *fake) []tea.Msg { f.layer = &ui.Layer{Crumb: "record"}; return nil },
 		"there and back":  func(*fake) []tea.Msg { return []tea.Msg{uitest.Key("?"), uitest.Key("esc")} },
 		"the page before": func(*fake) []tea.Msg { return []tea.Msg{uitest.Key("esc")} },
 	}

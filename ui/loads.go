@@ -16,7 +16,7 @@ type Ticket struct {
 	screen screenID
 	from   *Requests // compared, never read: commands run elsewhere
 	n      uint64
-	layer  Layer // Layered.Layer at the time of the read; only compared
+	layer  *Layer // Layered.Layer at the time of the read; only compared
 }
 
 // Asker makes every message that embeds a Ticket an Answer.

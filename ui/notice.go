@@ -35,7 +35,7 @@ type notice struct {
 	kind  Level
 	text  string
 	hint  Hint
-	layer Layer // what covered the screen when it was made: the key of the hint works only there
+	layer *Layer // what covered the screen when it was made: the key of the hint works only there
 	until time.Time
 	shows time.Duration // how long it is shown
 	news  bool          // not the answer to a key
@@ -114,7 +114,7 @@ func (s *statusLine) reportNotice(n notice) {
 
 // withHint returns the text of a notice with its hint, if that helps on the current screen.
 func (s *statusLine) withHint(n notice, text string) string {
-	at, layer := Place{}, Layer(nil)
+	at, layer := Place{}, (*Layer)(nil)
 	if top := s.stack.top(); top != nil {
 		at, layer = top.screen.Place(), layerOf(top.screen)
 	}

@@ -31,7 +31,7 @@ type overlay interface {
 // dialogStack is the open dialogs, the one on top last.
 type dialogStack struct {
 	overlays []overlay
-	frames   uint64 // numbers drawnMsg
+	frames   uint64 // numbers paint.AfterFrame
 }
 
 // dialog is the common part of all dialogs.

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/internal/format"
 	"opdeck/ui/keymap"
+	"opdeck/ui/paint"
 	"opdeck/ui/widget"
 )
 
@@ -38,7 +39,7 @@ type question struct {
 	want   string
 	edit   widget.Edit
 	yes    bool      // the marked answer; No at first
-	asked  uint64    // number of the pending drawnMsg; 0: none
+	asked  uint64    // number of the pending paint.AfterFrame; 0: none
 	drawn  bool      // its current content was on screen
 	armed  time.Time // keys before this time are ignored
 	last   time.Time // the last typed character
@@ -98,15 +99,8 @@ func LastOf(id string) string {
 
 func (q *question) ready(now time.Time) bool { return q.drawn && !now.Before(q.armed) }
 
-// drawnMsg reports that the frame with a question reached the terminal: earlier keys were
-// meant for the previous content.
-type drawnMsg struct{ n uint64 }
-
-// AfterFrame makes the painter hold the message until it has drawn the frame that was due
-// when the message came. (Bubble Tea's own renderer has drawn it by then.)
-func (drawnMsg) AfterFrame() {}
-
-// awaitDrawn requests a drawnMsg for the new questions.
+// awaitDrawn requests a paint.AfterFrame for the new questions: with it their frame reached the terminal, and earlier
+// keys were meant for the previous content. (Bubble Tea's own renderer has drawn it by then.)
 func (s *Shell) awaitDrawn() tea.Cmd {
 	if !s.visible() {
 		return nil
@@ -117,16 +111,16 @@ func (s *Shell) awaitDrawn() tea.Cmd {
 			s.dialogs.frames++
 			n := s.dialogs.frames
 			q.asked = n
-			cmds = append(cmds, func() tea.Msg { return drawnMsg{n} })
+			cmds = append(cmds, func() tea.Msg { return paint.AfterFrame(n) })
 		}
 	}
 	return tea.Batch(cmds...)
 }
 
-// onDrawn arms the drawn question; for one that was not visible it requests another drawnMsg.
-func (s *Shell) onDrawn(m drawnMsg) {
+// onDrawn arms the drawn question; for one that was not visible it requests another paint.AfterFrame.
+func (s *Shell) onDrawn(m paint.AfterFrame) {
 	for _, q := range s.dialogs.questions() {
-		if q.asked != m.n {
+		if q.asked != uint64(m) {
 			continue
 		}
 		if q.asked = 0; s.visible() {

@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/domain/verdict"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/paint"
 	"opdeck/ui/theme"
 )
 
@@ -45,8 +46,7 @@ type Options struct {
 	NoPreview   bool
 	KeepPreview func(ctx context.Context, on bool)
 	// Finder finds local objects by typed text; nil: only whole ids work.
-	Finder Finder
-	// Filters stores typed filters; nil: they are not stored.
+	Finder  Finder
 	Filters FilterMemory
 	// Commands returns further commands for the palette; it is called when the palette opens, and
 	// must not wait. May be nil.
@@ -224,7 +224,7 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return s.key(keymap.Read(msg))
 	case keymap.Press:
 		return s.key(msg)
-	case drawnMsg:
+	case paint.AfterFrame:
 		s.onDrawn(msg)
 		return nil
 	case foundMsg:

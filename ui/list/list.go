@@ -409,10 +409,10 @@ type past struct {
 func (l *FilterLine[T]) readPast() tea.Cmd {
 	l.past.at, l.past.draft = 0, ""
 	memory, kind := l.env.Filters(), l.kind
-	if memory == nil {
+	if memory.Last == nil {
 		return nil
 	}
-	read := func(ctx context.Context) ([]string, error) { return memory.Filters(ctx, kind) }
+	read := func(ctx context.Context) ([]string, error) { return memory.Last(ctx, kind) }
 	return ui.Reading(l.env, nil, read, func(list []string, _ time.Time, err error) {
 		if err == nil && l.past.at == 0 { // missing earlier filters are not an error of the filter
 			l.past.list = list
@@ -455,11 +455,11 @@ func (l *FilterLine[T]) remember(text string) tea.Cmd {
 	rest := slices.DeleteFunc(slices.Clone(l.past.list), func(o string) bool { return o == text })
 	l.past.list = append([]string{text}, rest[:min(len(rest), maxPast-1)]...)
 	memory, kind := l.env.Filters(), l.kind
-	if memory == nil {
+	if memory.Keep == nil {
 		return nil
 	}
 	return l.env.Read(nil, func(ctx context.Context) ui.Then {
-		_ = memory.KeepFilter(context.WithoutCancel(ctx), kind, text) // it holds until the list is closed
+		_ = memory.Keep(context.WithoutCancel(ctx), kind, text) // it holds until the list is closed
 		return func() (ui.Action, tea.Cmd) { return nil, nil }
 	})
 }
@@ -537,28 +537,26 @@ type Page struct {
 	ID   string // of the page's record; "": none
 	View *widget.Viewer
 
-	crumb string
+	layer ui.Layer
 	fill  func(w int) []string
 }
-
-// Crumb implements ui.Layer: the short name of the page.
-func (p *Page) Crumb() string { return p.crumb }
 
 // Open opens a page above the list: of the record id, "" for none. crumb is its short name, and fill draws its lines
 // for a width, again after each message.
 func (l *List[T]) Open(id, crumb string, fill func(w int) []string) {
-	l.Page = &Page{ID: id, crumb: crumb, fill: fill, View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
+	l.Page = &Page{ID: id, layer: ui.Layer{Crumb: crumb}, fill: fill,
+		View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
 }
 
 // Close goes back to the list.
 func (l *List[T]) Close() { l.Page = nil }
 
 // Layer implements ui.Layered: the page.
-func (l *List[T]) Layer() ui.Layer {
+func (l *List[T]) Layer() *ui.Layer {
 	if l.Page == nil {
 		return nil
 	}
-	return l.Page
+	return &l.Page.layer
 }
 
 func (p *Page) lay(w, h int) {

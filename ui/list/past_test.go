@@ -17,10 +17,10 @@ type memory struct {
 	err  error
 }
 
-func (m *memory) Filters(context.Context, string) ([]string, error) {
+func (m *memory) last(context.Context, string) ([]string, error) {
 	return slices.Clone(m.list), m.err
 }
-func (m *memory) KeepFilter(_ context.Context, kind, text string) error {
+func (m *memory) keep(_ context.Context, kind, text string) error {
 	m.list = append([]string{kind + ":" + text}, m.list...)
 	return m.err
 }
@@ -30,7 +30,7 @@ func TestFiltersFromBefore(t *testing.T) {
 	m := &memory{list: []string{"name:pl", "weight>50"}}
 	var s *screen
 	r := shelltest.Open(t, uitest.NewClock(), func(env *ui.Env, _ ui.Place) ui.Screen { s = newScreen(env, ""); return s }, ui.Place{Kind: "fruits"},
-		func(o *ui.Options) { o.Filters = m })
+		func(o *ui.Options) { o.Filters = ui.FilterMemory{Last: m.last, Keep: m.keep} })
 	r.Send(uitest.Key("/"), uitest.Type("ap"))
 	for i, step := range []struct{ key, want string }{{"up", "name:pl"}, {"up", "weight>50"}, {"up", "weight>50"}, {"down", "name:pl"}, {"down", "ap"}, {"down", "ap"}, {"up", "name:pl"}} {
 		r.Send(uitest.Key(step.key))

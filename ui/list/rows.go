@@ -97,12 +97,6 @@ func (r *Rows[T]) Find(id string) (T, bool) {
 	return none, false
 }
 
-// Keeps implements widget.Keeper.
-func (r *Rows[T]) Keeps(id string) bool {
-	_, ok := r.Find(id)
-	return ok || r.Partial
-}
-
 // Len implements widget.Source.
 func (r *Rows[T]) Len() int { return len(r.shown) }
 
@@ -110,6 +104,9 @@ func (r *Rows[T]) Len() int { return len(r.shown) }
 func (r *Rows[T]) IndexOf(id string) int {
 	if i, ok := r.at[id]; ok {
 		return i
+	}
+	if _, ok := r.Find(id); ok || r.Partial {
+		return widget.Hidden
 	}
 	return -1
 }

@@ -362,9 +362,9 @@ func (m *model) View() string {
 	return ""
 }
 
-// AfterFrame is a message that the program gets only after the painter has drawn the frame that
-// was due when the message came.
-type AfterFrame interface{ AfterFrame() }
+// AfterFrame is a message with the number of a frame of the program, which gets it only after the painter has drawn the
+// frame that was due when the message came.
+type AfterFrame uint64
 
 // release delivers the messages whose frame has been drawn.
 func (m *model) release() tea.Cmd {

@@ -363,16 +363,12 @@ func TestCopyAndFilter(t *testing.T) {
 	}
 }
 
-type afterMsg struct{}
-
-func (afterMsg) AfterFrame() {}
-
 // frames is a program that counts its messages and frames.
 type frames struct{ updates, views int }
 
 func (f *frames) Init() tea.Cmd { return nil }
 func (f *frames) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, ok := msg.(afterMsg); ok {
+	if _, ok := msg.(AfterFrame); ok {
 		f.updates++
 	}
 	return f, nil
@@ -387,7 +383,7 @@ func TestAfterFrame(t *testing.T) {
 	m := &model{inner: f, painter: p, waiting: func() bool { return waiting }, redraw: make(chan struct{}, 1),
 		caught: func(any, []byte) {}, now: func() time.Time { return now }}
 	m.View() // keys wait: put off
-	m.Update(afterMsg{})
+	m.Update(AfterFrame(1))
 	m.Update(drawMsg{})
 	if f.views != 0 || f.updates != 0 {
 		t.Fatalf("updated %d times, drawn %d times", f.updates, f.views)
@@ -407,7 +403,7 @@ func TestAfterFrame(t *testing.T) {
 	}
 	waiting = false
 	m.View()
-	if m.Update(afterMsg{}); f.updates != 2 {
+	if m.Update(AfterFrame(1)); f.updates != 2 {
 		t.Error("held though no frame was due")
 	}
 }

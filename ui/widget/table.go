@@ -23,14 +23,14 @@ type Row struct {
 type Source interface {
 	Len() int
 	Row(i int) Row
-	// IndexOf finds a row by id, -1 when it is not there. It is asked once after
+	// IndexOf finds a row by id; negative when it is not in the list: Hidden or -1. It is asked once after
 	// each change of the data, not for each key.
 	IndexOf(id string) int
 }
 
-// Keeper is for sources that do not hold all there is: Keeps reports whether a row may
-// still exist though it is not in the list, because a filter hides it or it was not read.
-type Keeper interface{ Keeps(id string) bool }
+// Hidden is the index of a row that may still exist though it is not in the list, because a filter hides it or it was
+// not read.
+const Hidden = -2
 
 // Align is where a cell is in its column.
 type Align uint8
@@ -150,7 +150,8 @@ func (t *Table) SetSource(s Source) {
 	t.Cursor.source = s
 	t.note = ""
 	if t.Cursor.id != "" {
-		if i := s.IndexOf(t.Cursor.id); i >= 0 {
+		switch i := s.IndexOf(t.Cursor.id); {
+		case i >= 0:
 			if t.Cursor.above += max(min(i-t.Cursor.at, s.Len()-t.Cursor.rows), 0); t.Cursor.other {
 				t.Cursor.above = 0
 			}
@@ -158,7 +159,7 @@ func (t *Table) SetSource(s Source) {
 				t.Cursor.top += i - t.Cursor.at
 			}
 			t.Cursor.at = i
-		} else if k, ok := s.(Keeper); s.Len() > 0 && !(ok && k.Keeps(t.Cursor.id)) {
+		case s.Len() > 0 && i != Hidden:
 			t.note = "The selected row is gone."
 		}
 	}

@@ -97,7 +97,12 @@ func TestCursorFollowsTheRow(t *testing.T) {
 // kept is rows of which some were not read.
 type kept struct{ few }
 
-func (kept) Keeps(id string) bool { return id == "c" }
+func (k kept) IndexOf(id string) int {
+	if i := k.few.IndexOf(id); i >= 0 || id != "c" {
+		return i
+	}
+	return Hidden
+}
 
 // TestARowThatWasNotReadIsNotGone: only of a row that is truly gone it is said.
 func TestARowThatWasNotReadIsNotGone(t *testing.T) {

@@ -32,8 +32,8 @@ import (
 type Parts struct {
 	Known ui.Known
 	Host  Host
-	Types storedfile.TypesSeen
-	Jobs  *replace.Jobs // the replacements of documents
+	Types func(context.Context) ([]untrusted.Text, error) // of documents, in answers; without a call
+	Jobs  *replace.Jobs                                   // the replacements of documents
 	// Unfinished lists the unfinished replacements of an operation.
 	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
 	// Open lists the writes to an operation that may still arrive, or were not seen in time.
@@ -102,7 +102,7 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 // Init implements ui.Screen: it shows the local data of the operation at once, and reads the
 // document types from earlier answers.
 func (s *Screen) Init() tea.Cmd {
-	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.parts.Types.DocumentTypes, func(seen []untrusted.Text,
+	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.parts.Types, func(seen []untrusted.Text,
 		_ time.Time, _ error) {
 		s.seenTypes = seen // none without the index: the known ones are offered
 	}))

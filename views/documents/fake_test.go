@@ -77,7 +77,7 @@ func (f *fake) parts() Parts {
 		return api.Operation{}, time.Time{}, false
 	}}
 	return Parts{Known: known, Host: f, Jobs: &replace.Jobs{Store: f, Client: f.caller(), Dir: f.dir, Now: time.Now},
-		Unfinished: func(ctx context.Context, _ string) ([]replace.Job, error) { return f.Unfinished(ctx) }, Types: f,
+		Unfinished: func(ctx context.Context, _ string) ([]replace.Job, error) { return f.Unfinished(ctx) }, Types: f.DocumentTypes,
 		Open: func(context.Context, string) ([]followup.Row, error) {
 			f.calls++
 			return f.open, nil

@@ -22,11 +22,6 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Budgets are read without a call; *limit.Budgets has them.
-type Budgets interface {
-	Usage(ctx context.Context) ([]limit.Usage, error)
-}
-
 // News is the current usage, sent to every screen after each change.
 type News struct {
 	ui.Broadcast
@@ -38,22 +33,22 @@ type News struct {
 // Screen is the status of the rate limits; it implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env     *ui.Env
-	budgets Budgets
-	policy  string
-	usage   []limit.Usage
+	env    *ui.Env
+	read   func(context.Context) ([]limit.Usage, error) // costs no call
+	policy string
+	usage  []limit.Usage
 }
 
 // NewScreen returns the screen; policy is [limits] policy: wait or warn.
-func NewScreen(env *ui.Env, budgets Budgets, policy string) *Screen {
-	s := &Screen{env: env, budgets: budgets, policy: policy}
+func NewScreen(env *ui.Env, read func(context.Context) ([]limit.Usage, error), policy string) *Screen {
+	s := &Screen{env: env, read: read, policy: policy}
 	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
 
 // Reload implements ui.PageScreen.
 func (s *Screen) Reload() tea.Cmd {
-	read := ui.Reading(s.env, s.Loads, s.budgets.Usage, func(u []limit.Usage, at time.Time, err error) {
+	read := ui.Reading(s.env, s.Loads, s.read, func(u []limit.Usage, at time.Time, err error) {
 		if err == nil {
 			s.usage, s.At, s.Err = u, at, nil
 		} else {

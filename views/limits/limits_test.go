@@ -43,7 +43,7 @@ func classes(change map[limit.Class]func(*limit.Usage)) []limit.Usage {
 func open(t *testing.T, f *fake, policy string) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, f, policy) }
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, f.Usage, policy) }
 	return shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindLimits}), clock
 }
 
@@ -117,7 +117,9 @@ func TestSigns(t *testing.T) {
 func TestWhoUsedItUp(t *testing.T) {
 	f := verdicttest.Incidents()["58 budget"].Facts
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, &fake{usage: classes(usedUp)}, "wait") }
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen {
+		return NewScreen(env, (&fake{usage: classes(usedUp)}).Usage, "wait")
+	}
 	r := shelltest.Open(t, clock, factory, ui.Place{Kind: ui.KindLimits}, shelltest.Found(f))
 	r.Says("The budget of billing calls is used up until 12:00:56 UTC. borrower nightly used 12 of the 12.")
 }
@@ -161,7 +163,7 @@ func TestTheCountdownRuns(t *testing.T) {
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{usage: classes(waiting)}
 	clock := uitest.NewClock()
-	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, f, "wait") }
+	factory := func(env *ui.Env, _ ui.Place) ui.Screen { return NewScreen(env, f.Usage, "wait") }
 	shelltest.PressAll(clock, factory, ui.Place{Kind: ui.KindLimits}, News{Usage: f.usage, At: clock.Now()})
 	if f.calls != 0 {
 		t.Errorf("%d questions outside a command", f.calls)

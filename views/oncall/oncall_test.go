@@ -74,7 +74,7 @@ func gone() verdict.Facts {
 func factory(w *world, places *[]ui.Place) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind == ui.KindOnCall {
-			return New(env, w.pending, sessions.New(env, w), limits.NewScreen(env, w, "wait"))
+			return New(env, w.pending, sessions.New(env, w), limits.NewScreen(env, w.Usage, "wait"))
 		}
 		if places != nil {
 			*places = append(*places, p)
@@ -207,7 +207,7 @@ func TestOneFirstSentence(t *testing.T) {
 		for _, place := range []string{ui.KindOnCall, ui.KindSession, "list"} { // the list has the header and its notices only
 			factory := func(env *ui.Env, p ui.Place) ui.Screen {
 				if p.Kind == "list" {
-					return limits.NewScreen(env, newWorld(), "wait")
+					return limits.NewScreen(env, newWorld().Usage, "wait")
 				}
 				return factory(newWorld(), nil)(env, p)
 			}

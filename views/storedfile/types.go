@@ -1,18 +1,12 @@
 package storedfile
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"opdeck/api/untrusted"
 	"opdeck/ui/widget"
 )
-
-// TypesSeen returns the document types of the service's answers, without a call.
-type TypesSeen interface {
-	DocumentTypes(ctx context.Context) ([]untrusted.Text, error)
-}
 
 // MaxType is the longest type of a document that can be typed, in characters.
 const MaxType = 64

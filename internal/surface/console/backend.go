@@ -38,7 +38,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, d.Notes, p.ID)
 	case ui.KindDocuments:
 		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: d.Jobs,
-			Unfinished: d.UnfinishedJobs, Types: d.Index, Open: d.Follow.Of}, p.ID)
+			Unfinished: d.UnfinishedJobs, Types: d.Index.DocumentTypes, Open: d.Follow.Of}, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)
@@ -46,7 +46,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return compliance.New(env, compliance.Parts{Journeys: d.Journeys, Notes: d.Notes,
 			Names: (&finder{backend: d}).otherNames}, p.ID)
 	case ui.KindLimits:
-		return limits.NewScreen(env, d.Limits, d.Config.Limits.Policy)
+		return limits.NewScreen(env, d.Limits.Usage, d.Config.Limits.Policy)
 	case ui.KindSession:
 		return sessions.New(env, d.session())
 	case ui.KindEvents:
@@ -54,7 +54,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 			events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify}, p.Arg)
 	case ui.KindOnCall:
 		return oncall.New(env, d.Follow.Pending, sessions.New(env, d.session()),
-			limits.NewScreen(env, d.Limits, d.Config.Limits.Policy))
+			limits.NewScreen(env, d.Limits.Usage, d.Config.Limits.Policy))
 	case ui.KindAudit:
 		return audittrail.New(env, d.Trail(), p.Arg)
 	case balances.Kind:

@@ -148,9 +148,9 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 	themed := func(name string) *theme.Theme { return themeFor(name, opt) }
 	return ui.Options{
 		NoPreview: d.previewOff(ctx), KeepPreview: d.keepPreview, KeepTheme: d.keepTheme,
-		Finder: &finder{backend: d}, Filters: d, Themes: themed, Contexts: otherContexts(a, who),
-		Commands: d.commands,
-		Context:  ctx, About: about(a, who), Theme: themed(d.chosenTheme(ctx)), Make: d.screen,
+		Finder: &finder{backend: d}, Filters: ui.FilterMemory{Last: d.Filters, Keep: d.KeepFilter}, Themes: themed,
+		Contexts: otherContexts(a, who), Commands: d.commands, Context: ctx,
+		About: about(a, who), Theme: themed(d.chosenTheme(ctx)), Make: d.screen,
 		Feeds: []tea.Cmd{feed.first}, IdleLock: idleLock(a, opt),
 		Verdict: func(ctx context.Context) verdict.Verdict { return conclude(ctx, a) },
 		Keys:    a.Config.Presses(),
