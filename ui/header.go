@@ -27,7 +27,6 @@ type topLine struct {
 	mine     []AskedWrite
 	activity *activity
 	loads    loads
-	drawnMap keptMap
 }
 
 // take takes the news that the line shows.

@@ -47,29 +47,16 @@ func (s *screenStack) here() int {
 	return -1
 }
 
-// keptMap is the line of the map and what it depends on.
-type keptMap struct {
-	theme   string
-	w, here int
-	keys    [len(mapNames)]string
-	lines   []string
-}
-
 // mapLines returns the line that names the screens with their keys; none where it has no room.
 func (s *topLine) mapLines() []string {
 	if s.win.mapped() == 0 {
 		return nil
 	}
-	now := keptMap{theme: s.win.th.Name, w: s.win.w, here: s.stack.here()}
+	var keys [len(mapNames)]string
 	for i, k := range s.win.keys.Global.Places() {
-		now.keys[i] = k.Help().Key
+		keys[i] = k.Help().Key
 	}
-	was := &s.drawnMap
-	if was.lines == nil || was.theme != now.theme || was.w != now.w || was.here != now.here || was.keys != now.keys {
-		now.lines = []string{s.drawMap(now.keys, now.here)}
-		*was = now
-	}
-	return was.lines
+	return []string{s.drawMap(keys, s.stack.here())}
 }
 
 // drawMap draws the map; the present screen is marked by sign and style. Its names depend on the width alone: no name

@@ -94,11 +94,10 @@ type Shell struct {
 	activity *activity
 	lock     *idleLock
 
-	barred   barred
-	clicked  clicked
-	laid     draw.Laid
-	indented indented
-	wakes    wakes
+	barred  barred
+	clicked clicked
+	laid    draw.Laid
+	wakes   wakes
 
 	searches    int    // for typed texts, in the local data, that have not ended
 	nextContext string // the context to open after this one; "": none
@@ -334,6 +333,17 @@ func (s *Shell) draw() []string {
 	return lines
 }
 
+// behindMargin returns h lines, each by cells from the left.
+func behindMargin(in []string, by, h int) []string {
+	out := make([]string, h)
+	for i := range min(h, len(in)) {
+		if in[i] != "" {
+			out[i] = draw.Space(by) + in[i]
+		}
+	}
+	return out
+}
+
 func (s *Shell) drawBody(now time.Time) []string {
 	_, h := s.win.body()
 	if len(s.dialogs.overlays) > 0 {
@@ -347,7 +357,7 @@ func (s *Shell) drawBody(now time.Time) []string {
 			lines = strings.Split(top.screen.View(), "\n")
 		}
 	}
-	lines = s.indented.lines(lines, s.win.margin(), h)
+	lines = behindMargin(lines, s.win.margin(), h)
 	if len(s.dialogs.overlays) > 0 {
 		lines = draw.Lay(lines, s.win.w, h)
 	}

@@ -75,9 +75,10 @@ type Table struct {
 	marks   marks
 	marking bool
 	notice  Notice
-	zone    string // of moments
-	note    string // one line for the footer until the next key
-	keep    keep
+	zone    string        // of moments
+	note    string        // one line for the footer until the next key
+	seen    []Row         // of the source, in the last frame
+	points  []draw.Points // where the numbers of each column have their points in it
 }
 
 // tableColumns is how wide the columns are and which have room, and the sizes of the parts.
@@ -91,7 +92,7 @@ type tableColumns struct {
 	column   int // the column under the cursor, into columns; -1: none
 	sortBy   int
 	sortDown bool
-	measured bool // keep.seen are the rows on screen
+	measured bool // seen are the rows on screen
 	paged    int  // rows of a page; 0: as many as there is room for
 }
 
@@ -220,7 +221,7 @@ func (t *tableCursor) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
 func (t *Table) SetColumns(c ...Column) {
-	t.keep, t.Cursor.Columns.measured = keep{}, false
+	t.seen, t.Cursor.Columns.measured = nil, false
 	t.Cursor.Columns.setColumns(c)
 	t.Cursor.Columns.column = min(t.Cursor.Columns.column, len(c)-1)
 	t.Cursor.Columns.shown = t.Cursor.Columns.layout()
@@ -519,72 +520,19 @@ func (t *Table) markAll() {
 	}
 }
 
-// keep is what a table drew before. A row that looks the same is not drawn again:
-// a key then costs the rows that it changes.
-type keep struct {
-	theme string     // all of it was drawn in; another one draws everything again
-	drawn []drawnRow // lines that were drawn near here, by their slot
-	seen  []Row      // of the source, in the last frame
-	cols  []keptColumn
-	head  keptHead
-	foot  keptFoot
-	lines []string // of the last frame
-	buf   []byte   // a line while it is drawn
-	texts texts
-}
-
-// nearPages is how many pages of lines a table keeps as drawn.
-const nearPages = 4
-
-// keptHead is the line of titles and what it depends on.
-type keptHead struct {
-	w, sortBy int
-	column    int
-	sortDown  bool
-	zone      string
-	shown     []shownColumn
-	line      string
-}
-
-// drawnRow is a drawn row and all that its look depends on, besides the theme and the columns.
-type drawnRow struct {
-	row              Row
-	selected, marked bool
-	w                int
-	shown            []shownColumn
-	points           []draw.Points // of the shown columns of amounts
-	line             string
-}
-
-// keptColumn is a column of numbers: their points are in one line, so that the look of one depends on all.
-type keptColumn struct {
-	in []string
-	at draw.Points
-}
-
-// align finds the points of the numbers of the rows on screen.
+// align finds the points of the numbers of the rows on screen: they are in one line in each column.
 func (t *Table) align(rows []Row) {
-	k := &t.keep
-	if len(k.cols) != len(t.Cursor.Columns.columns) {
-		k.cols = make([]keptColumn, len(t.Cursor.Columns.columns))
-	}
-	for _, c := range t.Cursor.Columns.shown {
-		if t.Cursor.Columns.columns[c.index].Align != Decimal {
+	columns := &t.Cursor.Columns
+	t.points = make([]draw.Points, len(columns.columns))
+	for _, c := range columns.shown {
+		if columns.columns[c.index].Align != Decimal {
 			continue
 		}
-		was := &k.cols[c.index]
-		same := was.at.Width() == c.width && len(was.in) == len(rows)
-		for i := 0; same && i < len(rows); i++ {
-			same = was.in[i] == t.Cursor.Columns.number(rows[i], c.index)
+		numbers := make([]string, len(rows))
+		for i, r := range rows {
+			numbers[i] = columns.number(r, c.index)
 		}
-		if same {
-			continue
-		}
-		was.in = was.in[:0]
-		for _, r := range rows {
-			was.in = append(was.in, t.Cursor.Columns.number(r, c.index))
-		}
-		was.at = draw.PointsOf(was.in, c.width)
+		t.points[c.index] = draw.PointsOf(numbers, c.width)
 	}
 }
 
@@ -609,70 +557,4 @@ func (t *Table) appendCell(b []byte, r Row, c shownColumn) []byte {
 		return draw.AppendPad(b, draw.Middle(cellOf(r, c.index), c.width), c.width)
 	}
 	return draw.AppendFit(b, cellOf(r, c.index), c.width)
-}
-
-// line is a row as it was drawn before, or drawn now. at is its place in the list.
-func (t *Table) line(r Row, at int) string {
-	k := &t.keep
-	if slots := 2 * nearPages * t.Cursor.Columns.page(); len(k.drawn) < slots {
-		k.drawn = make([]drawnRow, slots)
-	}
-	selected, slot := t.Cursor.isCursor(at), 2*at%len(k.drawn)
-	if selected {
-		slot++
-	}
-	was := &k.drawn[slot]
-	if !t.shows(was, r, selected) {
-		columns := &t.Cursor.Columns
-		*was = drawnRow{row: r, selected: selected, marked: t.marks.has[r.ID], w: columns.w, shown: columns.shown,
-			points: t.points(was.points[:0]), line: t.drawRow(r, at)}
-	}
-	return was.line
-}
-
-// shows reports whether a row would be drawn as it was.
-func (t *Table) shows(was *drawnRow, r Row, selected bool) bool {
-	if was.line == "" || was.selected != selected || was.marked != t.marks.has[r.ID] || was.w != t.Cursor.Columns.w ||
-		was.row.ID != r.ID || was.row.Sign != r.Sign || was.row.Tone != r.Tone ||
-		!slices.Equal(was.row.Cells, r.Cells) || !slices.Equal(was.row.Tones, r.Tones) ||
-		!slices.Equal(was.shown, t.Cursor.Columns.shown) {
-		return false
-	}
-	n := 0
-	for _, c := range t.Cursor.Columns.shown {
-		if t.Cursor.Columns.columns[c.index].Align == Decimal {
-			if was.points[n] != t.keep.cols[c.index].at {
-				return false
-			}
-			n++
-		}
-	}
-	return true
-}
-
-// points appends where the shown columns of amounts have their points now.
-func (t *Table) points(out []draw.Points) []draw.Points {
-	for _, c := range t.Cursor.Columns.shown {
-		if t.Cursor.Columns.columns[c.index].Align == Decimal {
-			out = append(out, t.keep.cols[c.index].at)
-		}
-	}
-	return out
-}
-
-// texts makes many short strings of few pieces of memory.
-type texts struct{ room strings.Builder }
-
-// textRoom is the size of a piece. It stays in memory while one of its strings does.
-const textRoom = 8 << 10
-
-// of returns b as a string.
-func (t *texts) of(b []byte) string {
-	if t.room.Cap()-t.room.Len() < len(b) {
-		t.room = strings.Builder{}
-		t.room.Grow(max(textRoom, len(b)))
-	}
-	from := t.room.Len()
-	t.room.Write(b)
-	return t.room.String()[from:]
 }

@@ -32,30 +32,26 @@ func btoi(b bool) int {
 	return 0
 }
 
-// Lines draws the table: exactly the lines of SetSize, none wider. A row that
-// looks as before is the string of before. The slice is valid until the next call.
+// Lines draws the table: exactly the lines of SetSize, none wider.
 func (t *Table) Lines() []string {
 	if t.Cursor.Columns.h == 0 || t.Cursor.Columns.w == 0 {
 		return make([]string, t.Cursor.Columns.h)
 	}
-	if t.keep.theme != t.th.Name {
-		t.keep, t.Cursor.Columns.measured = keep{theme: t.th.Name}, false
-	}
-	lines := t.keep.lines[:0]
+	lines := make([]string, 0, t.Cursor.Columns.h)
 	n := t.Cursor.source.Len()
-	from, rows := t.Cursor.top, t.keep.seen
+	from, rows := t.Cursor.top, t.seen
 	if !t.Cursor.Columns.measured {
 		rows = t.Measure()
 	}
 	if t.Cursor.Columns.head() == 1 {
-		lines = append(lines, t.headLine())
+		lines = append(lines, t.drawHead())
 	}
 	if n == 0 {
 		lines = append(lines, t.drawNotice(t.Cursor.Columns.h-t.Cursor.Columns.head()-t.Cursor.Columns.foot())...)
 	} else {
 		t.align(rows)
 		for i := range rows {
-			lines = append(lines, t.line(rows[i], from+i))
+			lines = append(lines, t.drawRow(rows[i], from+i))
 		}
 	}
 	t.Cursor.Columns.measured = false // rows may look otherwise by time when they are drawn next
@@ -63,9 +59,8 @@ func (t *Table) Lines() []string {
 		lines = append(lines, "")
 	}
 	if t.Cursor.Columns.foot() == 1 {
-		lines = append(lines, t.footLine(n))
+		lines = append(lines, t.drawFoot(n))
 	}
-	t.keep.lines = lines
 	return lines
 }
 
@@ -81,11 +76,11 @@ func (t *tableCursor) CursorLine() int {
 // take, as Lines does before it draws: Width and TooWide report on them then.
 func (t *Table) Measure() []Row {
 	from, to := t.Cursor.Visible()
-	rows := t.keep.seen[:0]
+	rows := t.seen[:0]
 	for i := from; i < to; i++ {
 		rows = append(rows, t.Cursor.source.Row(i))
 	}
-	t.keep.seen = rows
+	t.seen = rows
 	t.Cursor.Columns.widen(rows)
 	t.Cursor.Columns.measured = true
 	return rows
@@ -94,16 +89,7 @@ func (t *Table) Measure() []Row {
 // View is Lines in one string.
 func (t *Table) View() string { return strings.Join(t.Lines(), "\n") }
 
-// headLine is the line of titles.
-func (t *Table) headLine() string {
-	h, c := &t.keep.head, &t.Cursor.Columns
-	if h.line == "" || h.w != c.w || h.column != c.column || h.sortBy != c.sortBy || h.sortDown != c.sortDown ||
-		h.zone != t.zone || !slices.Equal(h.shown, c.shown) {
-		*h = keptHead{c.w, c.sortBy, c.column, c.sortDown, t.zone, c.shown, t.drawHead()}
-	}
-	return h.line
-}
-
+// drawHead draws the line of titles.
 func (t *Table) drawHead() string {
 	var p pen
 	left, right := t.Cursor.Columns.hidden()
@@ -176,7 +162,7 @@ func (t *tableColumns) need() int {
 }
 
 func (t *Table) drawRow(r Row, at int) string {
-	p := pen{b: t.keep.buf[:0]}
+	var p pen
 	style := t.th.Tone
 	if t.Cursor.isCursor(at) {
 		style = t.th.Selected
@@ -212,8 +198,7 @@ func (t *Table) drawRow(r Row, at int) string {
 		p.write(style(theme.Plain), draw.Space(t.Cursor.Columns.w-t.Cursor.Columns.need()))
 	}
 	p.end()
-	t.keep.buf = p.b
-	return t.Cursor.Columns.clip(t.keep.texts.of(p.b))
+	return t.Cursor.Columns.clip(string(p.b))
 }
 
 // drawSign writes the gutter cell of the row's sign.
@@ -241,27 +226,9 @@ func (t *Table) drawNotice(h int) []string {
 	return draw.Lay(lines, t.Cursor.Columns.w, min(len(lines), h))
 }
 
-// keptFoot is the line below the rows and what it depends on.
-type keptFoot struct {
-	w, at, n, marked int
-	blurred          bool
-	note, line       string
-}
-
-// footLine is the line below n rows.
-func (t *Table) footLine(n int) string {
-	now := keptFoot{w: t.Cursor.Columns.w, at: t.Cursor.at, n: n, marked: len(t.marks.order), blurred: t.Cursor.blurred,
-		note: t.note}
-	was := &t.keep.foot
-	if now.line = was.line; now.line == "" || now != *was {
-		now.line = t.drawFoot(n)
-		*was = now
-	}
-	return was.line
-}
-
+// drawFoot draws the line below n rows.
 func (t *Table) drawFoot(n int) string {
-	p := pen{b: t.keep.buf[:0]} // the number that changes with each key is plain: fewer bytes
+	var p pen // the number that changes with each key is plain: fewer bytes
 	switch {
 	case n > 0 && t.Cursor.blurred: // it has no cursor to count
 		p.b = append(p.b, format.Plural(n, "row", "rows")...)
@@ -277,8 +244,7 @@ func (t *Table) drawFoot(n int) string {
 		p.b = append(format.AppendCount(p.b, marked), " marked"...)
 	}
 	p.end()
-	t.keep.buf = p.b
-	line := t.keep.texts.of(p.b)
+	line := string(p.b)
 	if t.note != "" {
 		line = draw.Spread(t.th.Warn.Render(t.note), line, t.Cursor.Columns.w)
 	}
@@ -698,7 +664,7 @@ func (t *Table) appendNumber(b []byte, s string, c shownColumn) []byte {
 	case len(s) > c.width && draw.Width(s) > c.width:
 		return draw.AppendPadLeft(b, tooWide(s, c.width), c.width)
 	case t.Cursor.Columns.columns[c.index].Align == Decimal:
-		return t.keep.cols[c.index].at.Append(b, s)
+		return t.points[c.index].Append(b, s)
 	}
 	return draw.AppendPadLeft(b, s, c.width)
 }
