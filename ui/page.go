@@ -47,9 +47,7 @@ type Page struct {
 	screen PageScreen
 	source Source // its constant members
 	view   *widget.Viewer
-	links  []widget.Link // the links that the cursor can reach; none: the page has no cursor
-	at     int           // into links
-	line   int           // of the cursor, among the lines of view
+	cursor linkCursor
 
 	problem int // the line that shows Source.Problem, from 1; 0: none
 }
@@ -57,8 +55,9 @@ type Page struct {
 // NewPage returns the page of the screen that embeds it. origin is the source of its data
 // ("store"), class the budget that a reload costs, "" for none.
 func NewPage(env *Env, screen PageScreen, origin, class string) Page {
-	return Page{env: env, screen: screen, source: Source{Origin: origin, Class: class}, Loads: env.Requests(),
-		view: widget.NewViewer(env.Theme, env.Keys).Footed()}
+	view := widget.NewViewer(env.Theme, env.Keys).Footed()
+	return Page{env: env, screen: screen, source: Source{Origin: origin, Class: class}, Loads: env.Requests(), view: view,
+		cursor: linkCursor{view: view, keys: env.Keys}}
 }
 
 // Init implements Screen.
@@ -71,7 +70,12 @@ func (p *Page) take(msg tea.Msg) (Action, tea.Cmd) {
 	defer p.Layout()
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		p.SetSize(msg.Width, msg.Height)
+		// A visible cursor stays visible, but a page that nobody has moved in shows its top.
+		saw := p.view.Sees(p.cursor.line) && (p.cursor.at > 0 || !p.view.AtTop())
+		p.W, p.H = msg.Width, msg.Height
+		if p.Layout(); saw {
+			p.view.Show(p.cursor.line)
+		}
 		return nil, nil
 	case tea.KeyMsg:
 		return p.key(keymap.Read(msg))
@@ -82,16 +86,6 @@ func (p *Page) take(msg tea.Msg) (Action, tea.Cmd) {
 		return a, cmd
 	}
 	return p.screen.Answer(msg)
-}
-
-// SetSize lays the page out for a size in cells. A visible cursor stays visible, but a page that nobody has moved in
-// shows its top.
-func (p *Page) SetSize(w, h int) {
-	saw := p.view.Sees(p.line) && (p.at > 0 || !p.view.AtTop())
-	p.W, p.H = w, h
-	if p.Layout(); saw {
-		p.view.Show(p.line)
-	}
 }
 
 // Refresh implements PageScreen for a screen without updates.
@@ -122,7 +116,7 @@ func (p *Page) View() string { return strings.Join(p.Lines(), "\n") }
 // Drawn implements Drawer.
 func (p *Page) Drawn() Drawn {
 	d := Drawn{Problem: p.problem > 0 && p.view.Sees(p.problem-1)}
-	if row := p.view.Row(p.line); row >= 0 && len(p.links) > 0 {
+	if row := p.view.Row(p.cursor.line); row >= 0 && len(p.cursor.links) > 0 {
 		d.Cursors = []int{row}
 	}
 	return d
@@ -138,7 +132,7 @@ func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 		if (g.Back.Match(k) || g.Quit.Match(k)) && p.view.Clear() {
 			return Handled{}, nil
 		}
-		if p.reveal(k) {
+		if p.cursor.reveal(k, p.Layout) {
 			return Handled{}, nil
 		}
 		if a, cmd, ok := p.screen.OwnKey(k); ok {
@@ -150,12 +144,12 @@ func (p *Page) key(k keymap.Press) (Action, tea.Cmd) {
 		if g.Reload.Match(k) {
 			return nil, p.screen.Reload()
 		}
-		if p.move(k) {
+		if p.cursor.move(k, p.Layout) {
 			return nil, nil
 		}
 	}
 	p.view.Update(k)
-	p.catchUp()
+	p.cursor.catchUp(p.Layout)
 	return nil, nil
 }
 
@@ -166,7 +160,7 @@ func (p *Page) PageKeys(secrets bool, own ...keymap.Key) []keymap.Key {
 	if p.view.Searching() {
 		return keys
 	}
-	keys = append(append(keys, p.linkKeys()...), own...)
+	keys = append(append(keys, p.cursor.hints()...), own...)
 	if secrets && p.env.Masked() {
 		reveal := k.Global.Reveal
 		reveal.Extra = false

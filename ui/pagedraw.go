@@ -58,16 +58,16 @@ func (p *Page) Layout() {
 	c := p.screen.Content()
 	p.problem = c.Problem
 	main, side, below := p.columns(c.Sections)
-	p.follow(Content{Sections: slices.Concat(main, side, below)}.Links())
+	p.cursor.follow(Content{Sections: slices.Concat(main, side, below)}.Links())
 	var lines []string
-	lines, p.line = p.draw(c)
+	lines, p.cursor.line = p.draw(c)
 	p.view.SetLines(lines)
 	p.view.SetSize(p.W, p.H)
 }
 
 // Draw lays content out in W cells without a cursor, for the preview beside a list.
 func (p *Page) Draw(c Content) []string {
-	p.links = nil
+	p.cursor.links = nil
 	lines, _ := p.draw(c)
 	return lines
 }
@@ -138,7 +138,7 @@ func (p *Page) sections(list []Section, w, above int) (out []string, line int) {
 		for i := range list {
 			list[i].Long = true
 		}
-		add(widget.PairsAt(th, list, w, label, headed, p.Link().ID))
+		add(widget.PairsAt(th, list, w, label, headed, p.cursor.link().ID))
 	}
 	flush := func() {
 		if len(facts) > 0 {
@@ -164,7 +164,7 @@ func (p *Page) sections(list []Section, w, above int) (out []string, line int) {
 		if n := p.toNext(above+len(out), len(s.Lines)); s.Whole != "" && n > 0 {
 			out = append(append(out, th.Dim.Render(s.Whole)), make([]string, n-1)...)
 		}
-		add(widget.LinesAt(th, s.Lines, s.Links, w, s.Hang, headed, p.Link().ID))
+		add(widget.LinesAt(th, s.Lines, s.Links, w, s.Hang, headed, p.cursor.link().ID))
 	}
 	flush()
 	return out, line

@@ -111,6 +111,7 @@ type List[T any] struct {
 	Filter FilterLine[T]
 	Sort   Sorting[T]
 	Page   *Page // covers the list; nil: none
+	W, H   int   // the size of the screen, in cells
 
 	spec      Spec[T]
 	screen    Screen
@@ -122,7 +123,6 @@ type List[T any] struct {
 	below     []string
 	preview   preview
 	zone      *time.Location // that the head of the table names
-	w, h      int
 }
 
 // New returns a list of rows; screen is the screen that embeds it.
@@ -146,7 +146,11 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 		l.refresh() // a menu's answer is not a message to the list
 	}}
 	l.Filter = FilterLine[T]{env: env, kind: spec.Place.Kind, language: spec.Language, example: spec.Example,
-		records: spec.Records, rows: rows.Len, ask: spec.Ask, filtered: l.otherFilter, seek: env.Requests()}
+		records: spec.Records, rows: rows.Len, ask: spec.Ask, seek: env.Requests(),
+		filtered: func(live bool) tea.Cmd {
+			l.Table.Cursor.Other()
+			return screen.Filtered(live)
+		}}
 	if e, err := l.Filter.parse(spec.Start); err == nil {
 		l.Filter.Show(e, strings.TrimSpace(spec.Start))
 	}
@@ -164,7 +168,11 @@ func (l *List[T]) take(msg tea.Msg) (ui.Action, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		l.SetSize(msg.Width, msg.Height)
+		if w := msg.Width; l.spec.Columns != nil && w != l.W {
+			l.Table.SetColumns(l.spec.Columns(w)...)
+		}
+		l.W, l.H = msg.Width, msg.Height
+		l.refresh()
 		return nil, nil
 	case tea.KeyMsg:
 		action, cmd = l.key(keymap.Read(msg))
@@ -207,7 +215,7 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 		return nil, l.screen.Reload()
 	case l.Page != nil && back:
 		if !l.Page.View.Clear() {
-			l.Close()
+			l.Page = nil
 		}
 		return ui.Handled{}, nil
 	case l.Page != nil:
@@ -220,9 +228,9 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 	case l.spec.Sort != nil && k.List.Sort.Match(msg):
 		return l.Sort.ask()
 	case k.List.Preview.Match(msg) && l.preview.draw != nil:
-		return l.preview.switchOver(l.w), nil
+		return l.preview.switchOver(l.W), nil
 	case l.spec.Marks && k.List.Remark.Match(msg):
-		return l.remark(), nil
+		return remark(l.Table), nil
 	}
 	l.Table.Update(msg)
 	return nil, l.screen.ReadOn()
@@ -239,20 +247,14 @@ func (l *List[T]) back() (ui.Action, tea.Cmd) {
 	}
 	if !l.Filter.Shown.Empty() {
 		l.Filter.Show(filter.Expr[T]{}, "")
-		return ui.Handled{}, l.otherFilter(false)
+		return ui.Handled{}, l.Filter.filtered(false)
 	}
 	return nil, nil
 }
 
-// otherFilter shows the rows of the changed filter.
-func (l *List[T]) otherFilter(live bool) tea.Cmd {
-	l.Table.Cursor.Other()
-	return l.screen.Filtered(live)
-}
-
 // remark restores the marks that were cleared last.
-func (l *List[T]) remark() ui.Action {
-	n := l.Table.Remark()
+func remark(t *widget.Table) ui.Action {
+	n := t.Remark()
 	if n == 0 {
 		return ui.Notify{Level: ui.Denied, Text: "No cleared marks to restore in this list."}
 	}
@@ -281,11 +283,11 @@ func (l *List[T]) Changed() {
 func (l *List[T]) refresh() {
 	l.screen.Refresh()
 	if l.Page != nil {
-		l.Page.lay(l.w, l.h)
+		l.Page.lay(l.W, l.H)
 		return
 	}
-	l.preview.fit(l.w, l.rows.Len() > 0)
-	beside := l.preview.beside(l.w)
+	l.preview.fit(l.W, l.rows.Len() > 0)
+	beside := l.preview.beside(l.W)
 	l.Table.SetNotice(l.screen.Empty())
 	if zone := l.Env.Zone(); zone != l.zone {
 		l.zone = zone
@@ -293,26 +295,23 @@ func (l *List[T]) refresh() {
 	}
 	l.Table.SetWidth(beside) // Below may use the widths of the columns
 	l.below = l.screen.Below()
-	l.Table.SetSize(beside, max(l.h-max(len(l.above), 1)-len(l.below), 1))
+	l.Table.SetSize(beside, max(l.H-max(len(l.above), 1)-len(l.below), 1))
 	l.Table.Measure() // the lines above name the columns without room
 	if l.Filter.Typing() {
-		l.above = l.Filter.bar.Lines(l.Env.Theme, l.w)
+		l.above = l.Filter.bar.Lines(l.Env.Theme, l.W)
 	} else {
 		l.above = l.over()
 	}
-	room := max(l.h/2, 1)
+	room := max(l.H/2, 1)
 	if l.rows.Len() == 0 {
-		room = l.h
+		room = l.H
 	}
-	l.saidStale = !l.Filter.Typing() && l.stale() && len(l.above) <= room
+	l.saidStale = !l.Filter.Typing() && len(l.Stale()) > 0 && len(l.above) <= room
 	l.above = l.above[:min(len(l.above), room)]
-	h := max(l.h-len(l.above)-len(l.below), 1)
+	h := max(l.H-len(l.above)-len(l.below), 1)
 	l.Table.SetSize(beside, h)
 	l.preview.lay(l.Table.Cursor.SelectedID(), h)
 }
-
-// Size returns the size of the screen in cells.
-func (l *List[T]) Size() (w, h int) { return l.w, l.h }
 
 // View implements ui.Screen.
 func (l *List[T]) View() string { return strings.Join(l.Lines(), "\n") }
@@ -323,21 +322,12 @@ func (l *List[T]) Lines() []string {
 		return l.Page.View.Lines()
 	}
 	side := " " + l.Env.Theme.Rule.Render(l.Env.Theme.Signs.Side) + " "
-	lines := append(draw.Lay(l.above, l.w, len(l.above)), l.preview.join(l.Table.Lines(), l.preview.beside(l.w), side)...)
-	lines = append(lines, draw.Lay(l.below, l.w, len(l.below))...)
-	if len(lines) != l.h {
-		lines = draw.Lay(lines, l.w, l.h)
+	lines := append(draw.Lay(l.above, l.W, len(l.above)), l.preview.join(l.Table.Lines(), l.preview.beside(l.W), side)...)
+	lines = append(lines, draw.Lay(l.below, l.W, len(l.below))...)
+	if len(lines) != l.H {
+		lines = draw.Lay(lines, l.W, l.H)
 	}
 	return lines
-}
-
-// SetSize lays the list out for a size in cells.
-func (l *List[T]) SetSize(w, h int) {
-	if l.spec.Columns != nil && w != l.w {
-		l.Table.SetColumns(l.spec.Columns(w)...)
-	}
-	l.w, l.h = w, h
-	l.refresh()
 }
 
 // NextTick implements ui.Ticker.
@@ -361,7 +351,10 @@ func (l *List[T]) Title() string { return l.spec.Title }
 func (l *List[T]) Place() ui.Place { return l.spec.Place }
 
 // Source implements ui.Screen.
-func (l *List[T]) Source() ui.Source { return l.source(l.spec.Origin, l.spec.Class) }
+func (l *List[T]) Source() ui.Source {
+	return ui.Source{Origin: l.spec.Origin, At: l.At, Class: l.spec.Class, Loading: l.Loads.Busy() || l.More.Busy(),
+		Problem: ui.Problem(l.Err)}
+}
 
 // Reads holds the reads of a list and their results.
 type Reads struct {
@@ -380,20 +373,8 @@ func (r *Reads) Failed(err error) bool {
 }
 
 // OneThing returns a refusal while other work is in progress.
-func (r *Reads) OneThing() (ui.Action, bool) {
-	if r.Doing == "" {
-		return nil, false
-	}
-	return ui.Notify{Level: ui.Denied, Text: "Wait: " + r.Doing + "."}, true
-}
-
-// source returns origin and age of the rows.
-func (r *Reads) source(origin, class string) ui.Source {
-	src := ui.Source{Origin: origin, At: r.At, Class: class, Loading: r.Loads.Busy() || r.More.Busy()}
-	if r.Err != nil {
-		src.Problem = r.Err.Public
-	}
-	return src
+func OneThing(doing string) (ui.Action, bool) {
+	return ui.Notify{Level: ui.Denied, Text: "Wait: " + doing + "."}, doing != ""
 }
 
 const maxPast = 50 // filters
@@ -548,9 +529,6 @@ func (l *List[T]) Open(id, crumb string, fill func(w int) []string) {
 		View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
 }
 
-// Close goes back to the list.
-func (l *List[T]) Close() { l.Page = nil }
-
 // Layer implements ui.Layered: the page.
 func (l *List[T]) Layer() *ui.Layer {
 	if l.Page == nil {
@@ -591,7 +569,7 @@ func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
 	if by < 0 {
 		move = nav.Up
 	}
-	l.Close()
+	l.Page = nil
 	_, moved := l.take(move.Msg())
 	if l.Table.Cursor.SelectedID() == before {
 		by = 0

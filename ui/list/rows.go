@@ -221,7 +221,7 @@ const detailFrom = 14 // lines of the screen from which the detail fits
 
 // Below implements Screen: it draws Spec.Detail if there is room.
 func (l *List[T]) Below() []string {
-	if l.spec.Detail == nil || l.h < detailFrom || l.preview.w > 0 {
+	if l.spec.Detail == nil || l.H < detailFrom || l.preview.w > 0 {
 		return nil
 	}
 	pairs := l.spec.Detail()
@@ -229,8 +229,8 @@ func (l *List[T]) Below() []string {
 		return nil
 	}
 	th := l.Env.Theme
-	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(l.w, 0)))},
-		widget.Pairs(th, pairs, min(l.w, 99))...)
+	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(l.W, 0)))},
+		widget.Pairs(th, pairs, min(l.W, 99))...)
 }
 
 // Select implements ui.Selecter. If the row is not read yet, the cursor goes to it
@@ -273,7 +273,7 @@ func (l *List[T]) Head(shown string) string {
 	th := l.Env.Theme
 	shown += l.ArrivedAbove() + l.Sort.Line(th, l.Sort.mixed())
 	if l.Filter.Text != "" {
-		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Filter.Text).Line(max(l.w-44, 10)))
+		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Filter.Text).Line(max(l.W-44, 10)))
 	}
 	if l.Doing != "" {
 		shown += th.Info.Render("  " + l.Doing + " …")
@@ -293,9 +293,6 @@ func (l *List[T]) ArrivedAbove() string {
 	return th.Info.Render("  " + th.Signs.Up + " " + format.Count(n) + " new")
 }
 
-// stale reports whether the rows are those of an earlier read.
-func (l *List[T]) stale() bool { return l.Err != nil && l.rows.Len() > 0 }
-
 // over returns the lines above the table; the last ones warn that the rows are stale.
 func (l *List[T]) over() []string {
 	if l.spec.OwnStale {
@@ -306,14 +303,14 @@ func (l *List[T]) over() []string {
 
 // Stale returns the warning that the rows are from an earlier read; nil if they are not.
 func (l *List[T]) Stale() []string {
-	if !l.stale() {
+	if l.Err == nil || l.rows.Len() == 0 {
 		return nil
 	}
 	line := l.Env.ReloadFailed(l.Err)
 	if l.Env.Theme.Linear {
 		return []string{line}
 	}
-	return draw.Hang(line, 2, l.w)
+	return draw.Hang(line, 2, l.W)
 }
 
 // Drawn implements ui.Drawer.
@@ -395,9 +392,9 @@ func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
 func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool) {
 	y -= len(l.above)
 	switch {
-	case l.Filter.Typing(), l.Page != nil, x >= l.preview.beside(l.w):
+	case l.Filter.Typing(), l.Page != nil, x >= l.preview.beside(l.W):
 		return "", nil, nil, false
-	case l.sorts() && l.Table.PointColumn(x, y):
+	case sorts(l.screen.HelpKeys(), l.Env.Keys.List.Sort) && l.Table.PointColumn(x, y):
 		a, cmd = l.key(l.Env.Keys.List.Sort.Msg())
 		l.Table.Cursor.Columns.LeaveColumn()
 		l.refresh()
@@ -410,15 +407,15 @@ func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool
 	return "", nil, nil, false
 }
 
-// sorts reports whether the screen has the key that sorts.
-func (l *List[T]) sorts() bool {
-	return slices.ContainsFunc(l.screen.HelpKeys(), func(k keymap.Key) bool { return k.Name == l.Env.Keys.List.Sort.Name })
+// sorts reports whether a screen has the key that sorts among its keys.
+func sorts(keys []keymap.Key, sort keymap.Key) bool {
+	return slices.ContainsFunc(keys, func(k keymap.Key) bool { return k.Name == sort.Name })
 }
 
 // Wheel implements ui.Pointer: it scrolls the preview if the pointer is over it.
 func (l *List[T]) Wheel(x, y, by int) bool {
 	p := &l.preview
-	if l.Page != nil || p.w == 0 || x < l.preview.beside(l.w) || y < len(l.above) || y >= l.h-len(l.below) {
+	if l.Page != nil || p.w == 0 || x < l.preview.beside(l.W) || y < len(l.above) || y >= l.H-len(l.below) {
 		return false
 	}
 	p.top = max(p.top+by, 0)

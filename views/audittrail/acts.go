@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/system/wholefile"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 )
 
@@ -74,7 +75,7 @@ func (s *Screen) askSettle(e audit.Entry) ui.Action {
 
 // askExport asks for the file of an export of the whole trail. Over SSH it gives the command in the place of the form.
 func (s *Screen) askExport() ui.Action {
-	if busy, ok := s.OneThing(); ok {
+	if busy, ok := list.OneThing(s.Doing); ok {
 		return busy
 	}
 	const title = "Export the audit trail"

@@ -191,7 +191,7 @@ const (
 // HeadLines implements list.Screen: the number of records, and warnings.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
-	w, _ := s.Size()
+	w := s.W
 	n := s.rows.Len() - len(s.open)
 	head, other := format.Plural(n, "write or refusal", onlyWrites), allRecords
 	if s.all {

@@ -354,7 +354,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 		s.show(record{sample()[3], false})
 		s.Update(key.Msg())
 		_ = s.View()
-		s.Close()
+		s.Page = nil
 		s.Update(keymap.Parse("/"))
 		s.Update(key.Msg())
 		_ = s.View()

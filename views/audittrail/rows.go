@@ -55,7 +55,7 @@ func (s *Screen) records(yield func(audit.Entry) bool) {
 // row draws one record.
 func (s *Screen) row(r record) widget.Row {
 	th, e, o := s.env.Theme, r.Entry, s.env.Present()
-	w, _ := s.Size()
+	w := s.W
 	out := list.RowOf(o, r.id(), present.AuditColumns(w), e)
 	switch {
 	case r.unsettled:

@@ -169,7 +169,7 @@ func (s *Customers) Empty() widget.Notice {
 // HeadLines implements list.Screen: the number of customers, and those that need attention.
 func (s *Customers) HeadLines() []string {
 	th, out := s.env.Theme, s.List.HeadLines()
-	w, _ := s.Size()
+	w := s.W
 	if line := s.needs(); line != "" {
 		sign := th.Info.Render(th.Signs.Wait)
 		if len(s.begun) > 0 {

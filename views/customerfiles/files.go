@@ -113,7 +113,7 @@ func (s *Screen) card(f api.CustomerFile) []widget.Pair {
 
 // askDelete asks whether to delete a file; one that is locked is explained instead.
 func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
-	if busy, ok := s.OneThing(); ok {
+	if busy, ok := list.OneThing(s.Doing); ok {
 		return busy
 	}
 	id := string(f.ID)

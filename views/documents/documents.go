@@ -289,7 +289,7 @@ func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.Cu
 // write whose outcome is unknown, or an interrupted job.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
-	w, h := s.Size()
+	w, h := s.W, s.H
 	if s.Op == nil || h < 8 {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 // HeadLines implements list.Screen: what is shown, and why it may be less than there is.
 func (s *Screen) HeadLines() []string {
-	w, h := s.Size()
+	w, h := s.W, s.H
 	warnings := s.warnings(w)
 	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Filter.Text == "" && s.cfg.Listen == "" &&
 		len(s.env.Verdict().In(verdict.PartFeed)) == 0 {

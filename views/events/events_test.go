@@ -404,7 +404,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
 		for _, open := range []func(){
 			func() { s.show(s.rows.All()[0]) }, func() { s.open(&page{kind: codesPage}, "Codes", s.codeLines) }, func() { s.open(&page{kind: settingsPage, hooks: &h}, "Settings", s.hookSettings().settingLines) },
-			func() { s.Close(); s.Update(keymap.Parse("/")) },
+			func() { s.Page = nil; s.Update(keymap.Parse("/")) },
 		} {
 			open()
 			s.Update(key.Msg())

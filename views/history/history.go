@@ -280,8 +280,8 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 
 // HeadLines implements list.Screen: how far back is known, and what is new to this person.
 func (s *Screen) HeadLines() []string {
-	th, w := s.env.Theme, 0
-	if w, _ = s.Size(); len(s.rows.All()) == 0 {
+	th, w := s.env.Theme, s.W
+	if len(s.rows.All()) == 0 {
 		return nil
 	}
 	oldest := s.rows.All()[len(s.rows.All())-1]

@@ -82,11 +82,11 @@ func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 	d.Send(uitest.Size(160, 45), uitest.Key("H"), uitest.Key("g"))
 	want := []struct{ on, kind, id string }{
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"},
-		{"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID}, {"document", ui.KindDocuments, d.screen.ID},
+		{"document", ui.KindDocuments, d.screen.latest.ID}, {"document", ui.KindDocuments, d.screen.latest.ID}, {"document", ui.KindDocuments, d.screen.latest.ID},
 		{"source account id", "accounts", "UhcPVBEpjmtR"},
 		{"destination counterparty id", "counterparties", "U6OFFpEoEdHA"},
 		{"parent operation", ui.KindOperation, "77777777-0000-4000-8000-000000000002"},
-		{"child", ui.KindOperation, "77777777-0000-4000-8000-000000000001"}, {"state", ui.KindHistory, d.screen.ID}, {"state", ui.KindHistory, d.screen.ID},
+		{"child", ui.KindOperation, "77777777-0000-4000-8000-000000000001"}, {"state", ui.KindHistory, d.screen.latest.ID}, {"state", ui.KindHistory, d.screen.latest.ID},
 		{"cuid", ui.KindCompliance, "DqCsgSE-4e95-ViYbNI"},
 	}
 	for i, w := range want {
@@ -101,7 +101,7 @@ func TestTheCursorOpensWhatItStandsOn(t *testing.T) {
 		}
 	}
 	var guids []string
-	for _, doc := range d.screen.Op.Documents {
+	for _, doc := range d.screen.latest.Op.Documents {
 		guids = append(guids, string(doc.GUID))
 	}
 	if len(d.rows) != 5 || !slices.Equal(d.rows[:3], guids) || d.rows[3] == d.rows[4] {
@@ -125,9 +125,9 @@ func TestEveryFactIsCopied(t *testing.T) {
 		}
 		d.Send(uitest.Key("j"))
 	}
-	for name, want := range map[string]string{"id": d.screen.ID, "reference": "SBX-68159091", "amount": "1250.50 USD", "received": "1156.25 EUR", "cuid": "DqCsgSE-4e95-ViYbNI",
-		"source number": "••••4321", "source account id": "UhcPVBEpjmtR", "destination counterparty id": "U6OFFpEoEdHA", "created": string(d.screen.Op.CreatedAt.Raw),
-		"document": string(d.screen.Op.Documents[2].GUID)} {
+	for name, want := range map[string]string{"id": d.screen.latest.ID, "reference": "SBX-68159091", "amount": "1250.50 USD", "received": "1156.25 EUR", "cuid": "DqCsgSE-4e95-ViYbNI",
+		"source number": "••••4321", "source account id": "UhcPVBEpjmtR", "destination counterparty id": "U6OFFpEoEdHA", "created": string(d.screen.latest.Op.CreatedAt.Raw),
+		"document": string(d.screen.latest.Op.Documents[2].GUID)} {
 		if got[name] != want {
 			t.Errorf("%s is copied as %q, not %q", name, got[name], want)
 		}
@@ -165,9 +165,9 @@ func TestNothingOpens(t *testing.T) {
 func TestTheCursorStays(t *testing.T) {
 	d := newPage(t)
 	d.Send(uitest.Keys("tab", "tab"))
-	changed := *d.screen.Op
+	changed := *d.screen.latest.Op
 	changed.Status = "SUCCESS"
-	d.Send(ui.Changed{Kind: ui.KindOperation, ID: d.screen.ID, Object: changed, Origin: "webhook"})
+	d.Send(ui.Changed{Kind: ui.KindOperation, ID: d.screen.latest.ID, Object: changed, Origin: "webhook"})
 	if d.label() != "cuid" {
 		t.Errorf("the cursor went to %q", d.label())
 	}
@@ -196,7 +196,7 @@ func TestLabelsAreOfTheCatalogue(t *testing.T) {
 	d := newPage(t)
 	elsewhere := []string{"status", "type", "payment", "currency", "source", "destination", "documents"} // headline and headings
 	labels := map[string]int{}
-	d.screen.Op.IsVisible = false // the flags are left out where they say what is usual
+	d.screen.latest.Op.IsVisible = false // the flags are left out where they say what is usual
 	for _, s := range d.screen.facts() {
 		if s.Title != "Source" && s.Title != "Destination" {
 			for _, p := range s.Facts {

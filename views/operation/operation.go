@@ -34,7 +34,7 @@ type History func(ctx context.Context, opid string) ([]index.State, error)
 // Screen is the detail of one operation; it implements ui.Screen.
 type Screen struct {
 	ui.Page
-	*ui.Latest
+	latest   *ui.Latest
 	env      *ui.Env
 	caller   endpoint.Caller
 	phase    func(api.Operation) api.Phase
@@ -55,11 +55,11 @@ type Screen struct {
 // NewScreen returns the screen of one operation.
 func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history History, book notes.Book,
 	opid string) *Screen {
-	s := &Screen{env: env, caller: caller, phase: known.Phase, Latest: ui.NewLatest(env, caller, known, opid),
+	s := &Screen{env: env, caller: caller, phase: known.Phase, latest: ui.NewLatest(env, caller, known, opid),
 		trees: env.Requests(), notes: notes.New(env, book, note.Operation, opid), keys: env.Keys.Operation,
 		noteKeys: env.Keys.Notes, related: env.Keys.Related}
-	s.OnShow = s.onShow
-	s.Beside = func(ctx context.Context, _ bool) ui.Then {
+	s.latest.OnShow = s.onShow
+	s.latest.Beside = func(ctx context.Context, _ bool) ui.Then {
 		states, err := history(ctx, opid)
 		if errors.Is(err, index.ErrNone) {
 			err = nil
@@ -78,12 +78,12 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history Hist
 
 // Refresh implements ui.PageScreen: a key that is off says why.
 func (s *Screen) Refresh() {
-	s.Page.Err = s.Latest.Err
+	s.Page.Err = s.latest.Err
 	open, read := "", ""
-	if s.Op == nil {
+	if s.latest.Op == nil {
 		read = "The operation has not been read yet."
 	}
-	if s.ID == "" {
+	if s.latest.ID == "" {
 		open = "No operation is open; " + s.env.Keys.Global.OpenID.Help().Key + " opens one by its id."
 		read = open
 	}
@@ -98,7 +98,7 @@ func (s *Screen) Refresh() {
 
 // namesNo is why a key opens no record of a side; "" if the operation names one.
 func (s *Screen) namesNo(what string, of func(api.Party) untrusted.Text) string {
-	if s.Op == nil || of(s.Op.Source) != "" || of(s.Op.Destination) != "" {
+	if s.latest.Op == nil || of(s.latest.Op.Source) != "" || of(s.latest.Op.Destination) != "" {
 		return ""
 	}
 	return "This operation names no " + what + "."
@@ -121,19 +121,19 @@ func counterpartyOf(p api.Party) untrusted.Text {
 }
 
 // Init implements ui.Screen.
-func (s *Screen) Init() tea.Cmd { return s.Latest.Init() }
+func (s *Screen) Init() tea.Cmd { return s.latest.Init() }
 
 // Reload implements ui.PageScreen: one billing call, two with the tree.
 func (s *Screen) Reload() tea.Cmd {
 	if s.tree != nil {
-		return tea.Batch(s.Load(), s.loadTree(false))
+		return tea.Batch(s.latest.Load(), s.loadTree(false))
 	}
-	return s.Load()
+	return s.latest.Load()
 }
 
 // loadTree reads the parent and the children; asked: a person pressed the key, so the cursor goes to the result.
 func (s *Screen) loadTree(asked bool) tea.Cmd {
-	caller, id := s.caller, s.ID
+	caller, id := s.caller, s.latest.ID
 	return s.env.Read(s.trees, func(ctx context.Context) ui.Then {
 		tree, err := endpoint.Do(ctx, caller, endpoint.GetOperationTree, id)
 		return func() (ui.Action, tea.Cmd) {
@@ -169,7 +169,7 @@ func (s *Screen) showTree() ui.Action {
 // Answer implements ui.PageScreen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	if changed, ok := msg.(ui.Changed); ok {
-		return s.OnNews(changed)
+		return s.latest.OnNews(changed)
 	}
 	return nil, nil
 }
@@ -178,13 +178,13 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	switch {
 	case s.keys.Documents.Match(p):
-		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: s.ID}}, nil, true
+		return ui.Open{Place: ui.Place{Kind: ui.KindDocuments, ID: s.latest.ID}}, nil, true
 	case s.noteKeys.Add.Match(p):
 		return s.notes.Ask(), nil, true
 	case s.env.Keys.List.Open.Match(p) && s.Link().ID != "":
 		a, cmd := s.open()
 		return a, cmd, true
-	case s.Op == nil:
+	case s.latest.Op == nil:
 	case s.keys.Tree.Match(p):
 		return nil, s.loadTree(true), true
 	case s.keys.Account.Match(p):
@@ -204,7 +204,7 @@ func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text)
 	for _, side := range []struct {
 		name  string
 		party api.Party
-	}{{"source", s.Op.Source}, {"destination", s.Op.Destination}} {
+	}{{"source", s.latest.Op.Source}, {"destination", s.latest.Op.Destination}} {
 		if id := string(of(side.party)); id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 			items = append(items, ui.Choice{Text: side.name + ": " + side.party.Name().Line(60), Note: draw.ID(id, 26)})
@@ -223,20 +223,21 @@ func (s *Screen) openParty(kind, what string, of func(api.Party) untrusted.Text)
 
 // Item implements ui.PageScreen.
 func (s *Screen) Item() ui.Item {
-	out := ui.Item{ID: s.ID, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + s.ID}
-	if s.Op != nil {
-		out.JSON = s.Op.Raw
+	id := s.latest.ID
+	out := ui.Item{ID: id, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + id}
+	if s.latest.Op != nil {
+		out.JSON = s.latest.Op.Raw
 	}
 	return out
 }
 
 // NextTick implements ui.Ticker: the ages of created and updated.
 func (s *Screen) NextTick(now time.Time) time.Time {
-	if s.Op == nil {
+	if s.latest.Op == nil {
 		return time.Time{}
 	}
-	_, a := format.Ago(s.Op.CreatedAt.Time, now)
-	_, b := format.Ago(s.Op.UpdatedAt.Time, now)
+	_, a := format.Ago(s.latest.Op.CreatedAt.Time, now)
+	_, b := format.Ago(s.latest.Op.UpdatedAt.Time, now)
 	return ui.Sooner(a, b)
 }
 
@@ -246,7 +247,7 @@ func (s *Screen) Keys() []keymap.Key {
 	k.CopyID.SetHelp(k.CopyID.Help().Key, "copy")
 	k.CopyID.Long = "copy the selected id or value to the clipboard"
 	keys := []keymap.Key{s.keys.Documents, s.related.History, s.related.Customer}
-	if s.Op == nil || s.Op.IsParent {
+	if s.latest.Op == nil || s.latest.Op.IsParent {
 		keys = append(keys, s.keys.Tree)
 	}
 	keys = s.PageKeys(true, append(keys, k.CopyID)...)
@@ -255,18 +256,21 @@ func (s *Screen) Keys() []keymap.Key {
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
-	if s.ID == "" {
+	if s.latest.ID == "" {
 		return "Operation"
 	}
-	return "Operation " + draw.ID(s.ID, 13)
+	return "Operation " + draw.ID(s.latest.ID, 13)
 }
 
 // Place implements ui.Screen.
-func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperation, ID: s.ID} }
+func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindOperation, ID: s.latest.ID} }
+
+// Subject implements ui.SubjectOf.
+func (s *Screen) Subject(kind string) string { return s.latest.Subject(kind) }
 
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
-	src := s.Latest.Source()
+	src := s.latest.Source()
 	src.Loading = src.Loading || s.trees.Busy()
 	return src
 }
@@ -277,18 +281,18 @@ const wide = 400 // cells; the viewer wraps what is wider than the window
 func (s *Screen) Content() ui.Content {
 	th := s.env.Theme
 	switch {
-	case s.ID == "":
+	case s.latest.ID == "":
 		return ui.Content{Lines: []string{th.Dim.Render("No operation is open."),
 			th.Dim.Render(s.env.Way(s.env.Keys.Global.OpenID) + " opens one by its id, " +
 				s.env.Way(s.env.Keys.Global.Operations) + " lists them.")}}
-	case s.Op == nil && s.Page.Err != nil:
+	case s.latest.Op == nil && s.Page.Err != nil:
 		return s.Failed(s.Page.Err)
-	case s.Op == nil:
-		return ui.Content{Lines: []string{th.Dim.Render("Reading operation " + draw.ID(s.ID, 40) + " …")}}
+	case s.latest.Op == nil:
+		return ui.Content{Lines: []string{th.Dim.Render("Reading operation " + draw.ID(s.latest.ID, 40) + " …")}}
 	}
 	lines := append(append(s.NotReread(), s.headlines()...), s.attached()...)
 	if th.Linear {
-		lines = append(s.NotReread(), "Operation "+s.Op.OPID.Line(64)+".")
+		lines = append(s.NotReread(), "Operation "+s.latest.Op.OPID.Line(64)+".")
 		for _, l := range append(s.headlines(), s.attached()...) {
 			lines = append(lines, l+".")
 		}
@@ -311,12 +315,12 @@ func (s *Screen) Content() ui.Content {
 // They are one line if it fits, and no amount is cut that has room in a line of its own.
 func (s *Screen) headlines() []string {
 	th := s.env.Theme
-	state, pays := present.Headline(s.env.Present(), *s.Op, s.phase(*s.Op))
+	state, pays := present.Headline(s.env.Present(), *s.latest.Op, s.phase(*s.latest.Op))
 	lines := []string{s.env.Line(state) + "  " + s.env.Line(pays)}
 	if draw.Width(lines[0]) > s.W && !th.Linear {
 		lines = []string{s.env.Line(state), s.env.Line(pays)}
 	}
-	payee, last := present.Payee(s.env.Present(), *s.Op), len(lines)-1
+	payee, last := present.Payee(s.env.Present(), *s.latest.Op), len(lines)-1
 	switch to := "→ "; {
 	case payee == "":
 		return lines
@@ -332,7 +336,8 @@ func (s *Screen) headlines() []string {
 
 // attached returns the operation's documents and its customer: in one line if they fit.
 func (s *Screen) attached() []string {
-	dim, documents, name := s.env.Theme.Dim, present.Attached(*s.Op), draw.Line(s.Op.Customer.Name, max(s.W, 10))
+	dim, documents := s.env.Theme.Dim, present.Attached(*s.latest.Op)
+	name := draw.Line(s.latest.Op.Customer.Name, max(s.W, 10))
 	if name != "" && draw.Width(documents)+2+draw.Width(name) > s.W && !s.env.Theme.Linear {
 		return []string{dim.Render(name), dim.Render(documents)}
 	}
@@ -341,13 +346,13 @@ func (s *Screen) attached() []string {
 
 func (s *Screen) documents() ui.Section {
 	th := s.env.Theme
-	out := ui.Section{Title: "Documents", Drawn: present.Attached(*s.Op),
+	out := ui.Section{Title: "Documents", Drawn: present.Attached(*s.latest.Op),
 		Hint: s.keys.Documents.Help().Key + " opens them"}
 	room, longest := max(min(s.left()-32, 60), 12), 0
-	for _, d := range s.Op.Documents {
+	for _, d := range s.latest.Op.Documents {
 		longest = max(longest, draw.Width(draw.File(d.FileName, room)))
 	}
-	for _, d := range s.Op.Documents {
+	for _, d := range s.latest.Op.Documents {
 		lock := "  "
 		word := present.LockWord(d.Lock)
 		if d.Lock.Is() {
@@ -364,7 +369,7 @@ func (s *Screen) documents() ui.Section {
 			line += th.Warn.Render("  ! " + odd.Words())
 		}
 		out.Lines = append(out.Lines, line)
-		out.Links = append(out.Links, link{opens: ui.KindDocuments, id: s.ID, row: string(d.GUID)}.to("document",
+		out.Links = append(out.Links, link{opens: ui.KindDocuments, id: s.latest.ID, row: string(d.GUID)}.to("document",
 			"the document id", string(d.GUID), true))
 	}
 	return out
@@ -406,7 +411,8 @@ func (s *Screen) past(c ui.Content) ui.Section {
 	}
 	lines, rows := history.Last(s.env, s.states, max(room, 5), s.Inner(s.beside()))
 	for _, row := range rows {
-		out.Links = append(out.Links, link{opens: ui.KindHistory, id: s.ID, row: row}.to("state", "the change", "", true))
+		to := link{opens: ui.KindHistory, id: s.latest.ID, row: row}
+		out.Links = append(out.Links, to.to("state", "the change", "", true))
 	}
 	if out.Lines = lines; len(lines) == 0 {
 		out.Lines = []string{s.env.Theme.Dim.Render("No state of it is stored yet.")}
@@ -467,7 +473,7 @@ func (s *Screen) children() ui.Section {
 	case s.tree == nil && s.trees.Busy():
 		out.Lines = []string{th.Dim.Render("Reading the tree …")}
 		return out
-	case s.tree == nil && s.Op.IsParent:
+	case s.tree == nil && s.latest.Op.IsParent:
 		out.Hint = s.keys.Tree.Help().Key + " reads them (one billing call)"
 		return out
 	case s.tree == nil, len(s.tree.Children)+s.tree.Unread+s.tree.Repeated == 0:
@@ -532,7 +538,7 @@ const maxOther = 200
 
 // onShow extracts the unknown fields from the record, once per state.
 func (s *Screen) onShow(*api.Operation) ui.Action {
-	fields := s.Op.Unknown()
+	fields := s.latest.Op.Unknown()
 	s.other, s.others = api.Details(fields[:min(len(fields), maxOther)]), len(fields)
 	return nil
 }
@@ -544,7 +550,7 @@ var opens = map[present.RefKind]string{present.RefCustomer: ui.KindCompliance, p
 // facts returns the sections of facts: the person can copy every value, and open those that have
 // a record of their own.
 func (s *Screen) facts() []ui.Section {
-	list := present.OperationFacts(s.env.Present(), *s.Op)
+	list := present.OperationFacts(s.env.Present(), *s.latest.Op)
 	for i := range list {
 		for k := range list[i].Facts {
 			if f := &list[i].Facts[k]; f.Opens.Kind == present.RefChildren {
@@ -623,7 +629,7 @@ func Preview(env *ui.Env, known ui.Known) func(op api.Operation, w int) []string
 	tree := &s.keys.Tree // its letter has another function on the list
 	tree.SetHelp(env.Keys.List.Open.Help().Key+" "+tree.Help().Key, tree.Help().Desc)
 	return func(op api.Operation, w int) []string {
-		s.ID, s.Op, s.W = string(op.OPID), &op, w
+		s.latest.ID, s.latest.Op, s.W = string(op.OPID), &op, w
 		return s.Draw(s.Content())
 	}
 }

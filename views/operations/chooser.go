@@ -266,7 +266,7 @@ func (s *columnChoice) chooserHeight() int {
 	if s.chooser == nil {
 		return 0
 	}
-	_, h := s.list.Size()
+	h := s.list.H
 	return min(max(h/2, 3), 2+len(s.chooser.list))
 }
 

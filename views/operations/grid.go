@@ -393,7 +393,7 @@ func chartSaid(line index.Timeline) []string {
 
 // Below implements list.Screen: the columns to choose from, or the totals.
 func (s *Screen) Below() []string {
-	w, h := s.Size()
+	w, h := s.W, s.H
 	if s.columns.chooser != nil {
 		s.Table.Measure() // their widths are shown
 		return s.columns.chooserLines(w, s.columns.chooserHeight())
@@ -404,7 +404,7 @@ func (s *Screen) Below() []string {
 // Drawn implements ui.Drawer: the cursor may be in what is below.
 func (s *Screen) Drawn() ui.Drawn {
 	d := s.List.Drawn()
-	_, h := s.Size()
+	h := s.H
 	switch {
 	case s.Page != nil:
 	case s.columns.chooser != nil:
@@ -421,7 +421,7 @@ func (s *Screen) Drawn() ui.Drawn {
 // the row under the cursor for which the table has no room.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
-	w, _ := s.Size()
+	w := s.W
 	line := s.headLine(s.loader.counted(), w)
 	if draw.Width(line) > w && s.loader.known() { // how old that is, the line above says, too
 		line = s.headLine(th.Strong.Render(s.loader.summary()), w)

@@ -362,7 +362,7 @@ func (s *List[T]) HeadLines() []string {
 		head += "  " + th.Signs.Warn + " " + format.Plural(s.read.Odd, "record has", "records have") +
 			" no id and cannot be shown"
 	}
-	w, _ := s.Size()
+	w := s.W
 	return []string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(w-draw.Width(count), 0))))}
 }
 
