@@ -10,10 +10,13 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,8 +24,10 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 	"opdeck/api/reach"
+	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/session"
+	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/answers"
@@ -38,7 +43,9 @@ import (
 	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
+	"opdeck/internal/store/files"
 	"opdeck/internal/store/journal"
+	"opdeck/internal/store/seal"
 	"opdeck/internal/system/filecheck"
 	"opdeck/internal/system/localuser"
 )
@@ -421,3 +428,209 @@ func (a *App) Close() error {
 }
 
 var _ io.Closer = (*App)(nil)
+
+// chosen is the config, its context and the state folder of a command.
+type chosen struct {
+	config  config.Config
+	context config.Context
+	state   string
+}
+
+// choose reads the config and chooses the context. Only the owner of the state may use it: for another user the error
+// is a *files.UnsafePathError with its Owner.
+func choose(opt Options) (c chosen, err error) {
+	found := config.Find(opt.ConfigFlag, opt.StateFlag, opt.Getenv, opt.System)
+	c.state = found.State
+	foreign := files.Foreign(c.state)
+	if c.config, err = found.Load(); err != nil {
+		if _, open := os.Open(found.Path); errors.Is(open, fs.ErrPermission) && foreign != nil {
+			return c, foreign
+		}
+		return c, err
+	}
+	var byName bool
+	if c.context, byName, err = pick(c.config, opt.Context); err != nil {
+		return c, err
+	}
+	switch {
+	case byName:
+	case opt.Least > act.NoConfig && c.config.Path == "":
+		return c, &api.Error{Kind: api.BadConfig, Err: ErrUnconfigured,
+			Public: "There is no config file: --config and $OPDECK_CONFIG are not set, and there is no " +
+				strings.Join(found.Looked, " and no ") + ".",
+			Hint: "opdeck config init creates one; -c sandbox uses the built-in service."}
+	case opt.Least == act.AContext:
+		return c, &api.Error{Kind: api.BadConfig, Err: ErrUnconfigured,
+			Public: "The config " + c.config.Path + " has no [contexts.NAME], so it names no service.",
+			Hint:   "Add a context; -c sandbox uses the built-in service."}
+	}
+	if opt.Chosen != nil {
+		opt.Chosen(c.context, byName)
+	}
+	if core := placesOf(c.config, c.state).core; foreign == nil && core != "" {
+		foreign = files.Foreign(filepath.Dir(core))
+	}
+	if foreign != nil {
+		return c, foreign
+	}
+	return c, nil
+}
+
+// Owned returns the error of a state that belongs to another user.
+func Owned(opt Options) error {
+	opt = opt.filled()
+	opt.Chosen = nil
+	_, err := choose(opt)
+	var foreign *files.UnsafePathError
+	if errors.As(err, &foreign) {
+		return err
+	}
+	return nil
+}
+
+// ErrUnconfigured is in the error of a command that needs a config or a context and found none.
+var ErrUnconfigured = errors.New("app: not configured")
+
+// pick returns the context: by name, the default, the only one, or the built-in service if there is none; byName is
+// false only then.
+func pick(cfg config.Config, name string) (c config.Context, byName bool, err error) {
+	if name == "" {
+		name = cfg.DefaultContext
+	}
+	names := slices.Sorted(maps.Keys(cfg.Contexts))
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	if c, ok := cfg.Contexts[name]; ok {
+		c.Proxy = cfg.Service.Proxy
+		if c.Sandbox {
+			built := config.SandboxContext()
+			c.BaseURL, c.Login = built.BaseURL, built.Login
+		}
+		return c, true, nil
+	}
+	switch {
+	case name == "sandbox" || name == "" && len(names) == 0:
+		return config.SandboxContext(), name != "", nil
+	case name == "":
+		return c, false, &api.Error{Kind: api.BadConfig,
+			Public: "The config has several contexts and no default_context.",
+			Remedy: api.Remedy{Kind: api.ChooseContext, Names: names}}
+	}
+	return c, false, errNoContext(name, append(names, "sandbox"))
+}
+
+// Facts returns what a verdict rests on, from the store and this process. It makes no call to the service.
+func Facts(ctx context.Context, a *App) verdict.Facts { return factReader{a}.all(ctx) }
+
+// places are the paths of what an installation keeps. core and bulk are "" unless the store is in SQLite files.
+type places struct {
+	core, bulk, storeKey, auditKey, checkpoints, archive, jobs string
+}
+
+func placesOf(cfg config.Config, state string) places {
+	p := places{storeKey: cfg.Store.KeyFile, auditKey: cfg.Audit.KeyFile, checkpoints: cfg.Audit.Checkpoints,
+		archive: cfg.Audit.Archive, jobs: filepath.Join(state, "jobs")}
+	var err error
+	if p.core, p.bulk, err = store.Files(cfg.Store.URL, state); err == nil {
+		if p.storeKey == "" {
+			p.storeKey = seal.Beside(p.core)
+		}
+		if p.archive == "" {
+			p.archive = filepath.Join(filepath.Dir(p.core), "audit-archive")
+		}
+	}
+	if p.auditKey == "" {
+		p.auditKey = filepath.Join(state, "audit.key")
+	}
+	if p.checkpoints == "" {
+		p.checkpoints = filepath.Join(state, "checkpoints")
+	}
+	return p
+}
+
+// restoredFile is where a restore notes what it put in place, until the audit trail records it.
+func (p places) restoredFile() string { return p.core + ".restored" }
+
+// secretKeys are attribute names whose values are never logged.
+var secretKeys = []string{"authorization", "token", "password", "secret", "jwt", "cookie"}
+
+// NewLog returns the program's log: one line a record, no secret, no control characters. verbose adds debug records.
+func NewLog(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: clean}))
+}
+
+// serveHandler is the log of opdeck serve as [serve] describes it, with the promises of NewLog. verbose adds debug
+// records.
+func serveHandler(w io.Writer, c config.Serve, verbose bool) slog.Handler {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil || verbose { // the config is valid
+		level = slog.LevelDebug
+	}
+	opt := &slog.HandlerOptions{Level: level, ReplaceAttr: clean}
+	if c.LogFormat == "json" {
+		return slog.NewJSONHandler(w, opt)
+	}
+	return slog.NewTextHandler(w, opt)
+}
+
+// clean removes secrets by attribute name and by shape, and makes text safe to draw (the handler quotes control
+// characters, but no others).
+func clean(_ []string, a slog.Attr) slog.Attr {
+	name := strings.ToLower(a.Key)
+	for _, k := range secretKeys {
+		if strings.Contains(name, k) {
+			return slog.String(a.Key, "••••")
+		}
+	}
+	switch v := a.Value.Resolve(); v.Kind() {
+	case slog.KindString:
+		return slog.String(a.Key, safe(v.String()))
+	case slog.KindAny:
+		if err, ok := v.Any().(error); ok {
+			return slog.String(a.Key, safe(redact.Said(err.Error()))) // it may quote an answer
+		}
+		if u, ok := v.Any().(untrusted.Text); ok {
+			return slog.String(a.Key, safe(string(u)))
+		}
+	}
+	return a
+}
+
+func safe(s string) string { return untrusted.Text(redact.Scrub(s)).Line(2000) }
+
+// observers calls functions with each event.
+type observers[T any] struct {
+	mu  sync.Mutex
+	fns map[int]func(T) // guarded by mu
+	n   int             // guarded by mu
+}
+
+func (o *observers[T]) add(fn func(T)) (stop func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.fns == nil {
+		o.fns = map[int]func(T){}
+	}
+	o.n++
+	id := o.n
+	o.fns[id] = fn
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.fns, id)
+	}
+}
+
+func (o *observers[T]) notify(v T) {
+	o.mu.Lock()
+	fns := slices.Collect(maps.Values(o.fns))
+	o.mu.Unlock()
+	for _, fn := range fns {
+		fn(v)
+	}
+}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"filippo.io/age"
@@ -17,10 +19,12 @@ import (
 	"opdeck/api"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/store"
 	"opdeck/internal/store/backup"
 	"opdeck/internal/store/files"
 	"opdeck/internal/store/journal"
+	"opdeck/internal/store/seal"
 	"opdeck/internal/system/wholefile"
 )
 
@@ -354,4 +358,326 @@ func copyFile(from, to string) error {
 		_, err := io.Copy(w, in)
 		return err
 	})
+}
+
+// openStore opens the store. One of an older version is migrated only if the config or opdeck migrate says so.
+func (a *App) openStore(ctx context.Context, opt Options) error {
+	at := store.Options{URL: a.Config.Store.URL, Dir: a.State, KeepVersion: true, Migrations: opt.migrations,
+		Notice: noticeTo(a.Log, opt.Notice), Upgrading: func() {
+			a.Log.Info("the store of an older opdeck is updated")
+			if opt.Upgrading != nil {
+				opt.Upgrading()
+			}
+		}}
+	if a.ownClock || opt.around != nil {
+		at.Now = a.Now
+	}
+	st, err := store.Open(ctx, at)
+	if store.IsKind(err, store.Older) && a.Config.Store.Migrate == config.AutoMigrate {
+		var snapshot string
+		if snapshot, err = snapshotBefore(ctx, a.Config, a.State, a.Version); err == nil {
+			if snapshot != "" {
+				at.Notice("The store is migrated to the version of this program. Snapshot of the old one: " + snapshot)
+			}
+			at.KeepVersion = false
+			st, err = store.Open(ctx, at)
+		}
+	}
+	if err != nil {
+		return storeError(err)
+	}
+	a.Store = st
+	a.closers = append(a.closers, st.Close)
+	if from, err := placed(a); err != nil || from != nil {
+		at.Notice("A snapshot was restored, and the audit trail does not record it yet: opdeck restore --reason …")
+	}
+	return nil
+}
+
+// storeError words an error of opening the store.
+func storeError(err error) error {
+	e := &api.Error{Kind: api.Unavailable, Public: err.Error(), Err: err}
+	storeTrouble(e, err)
+	return e
+}
+
+// Migration is a migration that was done, or that would be.
+type Migration struct {
+	Needed   bool   `json:"needed"`   // the store was of an older version
+	Snapshot string `json:"snapshot"` // of the old store; "": none
+	Core     int64  `json:"core_version"`
+	Bulk     int64  `json:"index_version"`
+}
+
+// Older reports whether the store of the config needs a migration. It changes nothing.
+func Older(ctx context.Context, opt Options, person func(config.Context) context.Context) (_ context.Context,
+	needed bool,
+	err error) {
+	ctx, cfg, state, err := alone(ctx, opt.filled(), "migrate", person)
+	if err != nil {
+		return ctx, false, err
+	}
+	st, err := store.Open(ctx, store.Options{URL: cfg.Store.URL, Dir: state, KeepVersion: true,
+		Migrations: opt.migrations})
+	if store.IsKind(err, store.Older) {
+		return ctx, true, nil
+	}
+	if err != nil {
+		return ctx, false, storeError(err)
+	}
+	return ctx, false, st.Close()
+}
+
+// Migrate takes a snapshot of an older store and migrates it. With SQLite no other process may use it.
+func Migrate(ctx context.Context, opt Options) (done Migration, err error) {
+	opt = opt.filled()
+	_, cfg, state, err := alone(ctx, opt, "migrate", nil)
+	if err != nil {
+		return done, err
+	}
+	if core := placesOf(cfg, state).core; core != "" {
+		if err := store.Held(core); err != nil {
+			return done, held(err)
+		}
+	}
+	if done.Snapshot, err = snapshotBefore(ctx, cfg, state, opt.Version); err != nil {
+		return done, err
+	}
+	st, err := store.Open(ctx, store.Options{URL: cfg.Store.URL, Dir: state, Upgrading: opt.Upgrading, Notice: opt.Notice,
+		Migrations: opt.migrations})
+	if err != nil {
+		return done, storeError(err)
+	}
+	done.Needed = true
+	done.Core, done.Bulk, err = st.Versions(ctx)
+	return done, errors.Join(err, st.Close())
+}
+
+// alone reads the config for a command that opens the store by itself, and checks the permission of the person, who
+// gets the context of the config; nil: it was checked.
+func alone(ctx context.Context, opt Options, op string, person func(config.Context) context.Context) (context.Context,
+	config.Config, string, error) {
+	c, err := choose(opt)
+	if err == nil && person != nil {
+		ctx = person(c.context)
+		err = api.Need(ctx, op, api.MayAuditOut)
+	}
+	return ctx, c.config, c.state, err
+}
+
+// snapshotBefore saves both files of a SQLite store before a migration, sealed with the key of the store, and returns
+// the name of the file; "" for PostgreSQL. opdeck restore reads it.
+func snapshotBefore(ctx context.Context, cfg config.Config, state, version string) (file string, err error) {
+	at := placesOf(cfg, state)
+	if at.core == "" {
+		return "", nil
+	}
+	fail := func(err error) (string, error) {
+		return "", backupError("The snapshot before the migration cannot be taken, so nothing was migrated", err)
+	}
+	dir, remove, err := workFolder(filepath.Dir(at.core))
+	if err != nil {
+		return fail(err)
+	}
+	defer remove()
+	st, err := store.OpenAsIs(ctx, at.core)
+	if err != nil {
+		return fail(err)
+	}
+	m := backup.Manifest{Format: backup.Format, ID: backup.NewID(), Program: version, Host: HostName(),
+		Taken: time.Now().UTC()}
+	key, err := seal.OpenKey(ctx, cfg.Store.KeyFile, st.Core)
+	if err == nil {
+		err = copyOlder(ctx, st, dir, at, &m)
+	}
+	if err := errors.Join(err, st.Close()); err != nil {
+		return fail(err)
+	}
+	to, err := age.NewScryptRecipient(key.SnapshotKey())
+	if err != nil {
+		return fail(err)
+	}
+	to.SetWorkFactor(snapshotWork)
+	from, err := age.NewScryptIdentity(key.SnapshotKey())
+	if err != nil {
+		return fail(err)
+	}
+	file = filepath.Join(filepath.Dir(at.core), "before-migration-"+m.Taken.Format("20060102T150405Z")+"-"+m.ID+".opdeck")
+	_, _, err = sealInto(ctx, file, dir, m, BackupKey{Recipients: []age.Recipient{to}, Identities: []age.Identity{from}})
+	if err != nil {
+		return fail(err)
+	}
+	return file, nil
+}
+
+// snapshotWork is the work factor of a snapshot that a random key seals: a guess at it is hopeless anyway.
+const snapshotWork = 10
+
+func copyOlder(ctx context.Context, st *store.Store, dir string, at places, m *backup.Manifest) (err error) {
+	if m.Core, m.Bulk, err = st.Versions(ctx); err != nil {
+		return err
+	}
+	if err := st.CopyTo(ctx, dir); err != nil {
+		return err
+	}
+	for from, to := range map[string]string{at.core: backup.CoreFile, at.bulk: backup.BulkFile} {
+		if err := os.Rename(filepath.Join(dir, filepath.Base(from)), filepath.Join(dir, to)); err != nil {
+			return err
+		}
+	}
+	m.Files, err = backup.List(ctx, dir)
+	return err
+}
+
+// storeKey is the key that seals the tokens, as this process has it in memory.
+type storeKey struct {
+	file  string // "": a store in memory
+	check string
+	lost  bool      // it takes the place of a lost one (Options.NewStoreKey)
+	made  *seal.Key // if lost: it is not in the file yet. nil: it is
+}
+
+// openKey reads the key that seals the tokens. A store that a key has sealed gets no other one, unless a person gives
+// its tokens up (Options.NewStoreKey).
+func (a *App) openKey(ctx context.Context, opt Options) (key seal.Key, err error) {
+	core := a.Store.Core
+	a.key.file = seal.File(a.Config.Store.KeyFile, core)
+	if opt.NewStoreKey {
+		made := false
+		if key, made, err = seal.NewKey(ctx, a.Config.Store.KeyFile, core); made {
+			a.key.made = &key
+		}
+		a.key.lost = err == nil
+	} else if key, err = seal.OpenKey(ctx, a.Config.Store.KeyFile, core); err == nil {
+		err = key.Claim(ctx, core, a.key.file, HostName())
+	}
+	var bad *seal.KeyFileError
+	switch {
+	case errors.Is(err, seal.ErrFits):
+		return key, a.keyFits()
+	case errors.As(err, &bad) && bad.Sealed:
+		refusal := Concluded(err)
+		refusal.Kind = api.BadConfig
+		return key, refusal
+	case err != nil:
+		return key, &api.Error{Kind: api.BadConfig, Public: "The session cannot be set up: " + err.Error(), Err: err}
+	}
+	a.key.check = key.Check()
+	return key, nil
+}
+
+// keyFits is the error of NewKey for a key that is not lost.
+func (a *App) keyFits() error {
+	return &api.Error{Kind: api.Usage, Public: "The key in " + a.key.file + " fits the store; nothing was given up.",
+		Hint: "To change the key, put another one into the file or move it away, and run the command again."}
+}
+
+// NewKey gives up the tokens that a lost key has sealed, of every account in the store: the key of this process takes
+// its place. Processes that have the old one stop. The next call logs in.
+func (s SharedSession) NewKey(ctx context.Context) error {
+	if !s.app.key.lost {
+		return s.app.keyFits()
+	}
+	return s.act(ctx, api.ActSessionReset, func(ctx context.Context) error {
+		if made := s.app.key.made; made != nil {
+			if err := made.Save(s.app.key.file); err != nil {
+				return err
+			}
+		}
+		if err := s.app.reseal(ctx); err != nil {
+			return err
+		}
+		return s.app.Session.Reset(ctx)
+	})
+}
+
+// keyFault is the fact of an error about the key; known is false for another error.
+func keyFault(err error, now time.Time) (f verdict.Fact[verdict.Key], known bool) {
+	var bad *seal.KeyFileError
+	switch {
+	case errors.Is(err, seal.ErrGivenUp):
+		return verdict.Known(verdict.Key{Fault: verdict.KeyGivenUp}, "the store's note of the key", now, readHolds), true
+	case errors.As(err, &bad) && bad.Sealed:
+		return verdict.Known(verdict.Key{File: bad.Path, Fault: verdict.KeyFault(bad.Fault), Says: bad.Reason},
+			"reading "+bad.Path, now, readHolds), true
+	}
+	return f, false
+}
+
+// keyFact is what keeps a new process from the key that this one has in memory.
+func (a factReader) keyFact(now time.Time) (none verdict.Fact[verdict.Key]) {
+	if a.key.file == "" {
+		return none
+	}
+	key, err := seal.ReadKey(a.key.file)
+	var bad *seal.KeyFileError
+	if err == nil && key.Check() != a.key.check {
+		bad = &seal.KeyFileError{Path: a.key.file, Fault: seal.Other}
+	}
+	if bad == nil && !errors.As(err, &bad) {
+		return none
+	}
+	return verdict.Known(verdict.Key{File: bad.Path, Fault: verdict.KeyFault(bad.Fault), Says: bad.Reason, Held: true},
+		"reading "+bad.Path, now, readHolds)
+}
+
+// lockPart names the observations of documents that the service refused to remove because they are locked. Each is kept
+// until a read tells the lock.
+const lockPart = "lock"
+
+type refusedLock struct {
+	OPID string `json:"opid"`
+	GUID string `json:"guid"`
+}
+
+func (r refusedLock) name() string { return r.OPID + "\n" + r.GUID }
+
+// onLocked keeps the service's refusal of a removal.
+func (a *App) onLocked(ctx context.Context, act api.Act) {
+	r := refusedLock{act.ID, act.Item}
+	body, err := json.Marshal(r)
+	if err == nil {
+		err = observations(a).Put(ctx, lockPart, r.name(), body)
+	}
+	if err != nil {
+		a.Log.Error("the refusal of a locked document is not kept", "opid", r.OPID, "document", r.GUID, "err", err)
+	}
+}
+
+// refusedLocks reads what onLocked kept.
+func (a *App) refusedLocks(ctx context.Context) api.RefusedLocks {
+	list, _, err := observations(a).All(ctx)
+	if err != nil {
+		a.Log.Warn("refusals of locked documents cannot be read", "err", err)
+	}
+	out := api.RefusedLocks{}
+	for _, o := range list {
+		var r refusedLock
+		if o.Part == lockPart && json.Unmarshal(o.Body, &r) == nil {
+			out[r.OPID] = append(out[r.OPID], r.GUID)
+		}
+	}
+	return out
+}
+
+// knowLocks completes in place the locks that a read of operations does not tell, and forgets refusals of documents
+// whose lock it tells.
+func (a *App) knowLocks(ctx context.Context, ops []api.Operation) {
+	if !slices.ContainsFunc(ops, func(o api.Operation) bool { return len(o.Documents) > 0 }) {
+		return
+	}
+	refused := a.refusedLocks(ctx)
+	for _, o := range ops {
+		for _, guid := range refused[string(o.OPID)] {
+			d, there := o.Document(guid)
+			if !there || d.Lock == api.LockUnknown {
+				continue
+			}
+			r := refusedLock{string(o.OPID), guid}
+			if err := observations(a).Remove(context.WithoutCancel(ctx), lockPart, r.name()); err != nil {
+				a.Log.Warn("the refusal of a locked document is not removed", "err", err)
+			}
+		}
+		copy(o.Documents, refused.In(o))
+	}
 }

@@ -1,11 +1,15 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +21,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
@@ -315,4 +320,344 @@ func plural(n int64, one, many string) string {
 		return "1 " + one
 	}
 	return strconv.FormatInt(n, 10) + " " + many
+}
+
+// lend reports whether scripts can borrow the session, and lists those that do.
+func (d *doctor) lend(ctx context.Context, a *App) {
+	c := a.Config.Lend
+	s, err := a.SharedSession().Status(ctx)
+	running, calls := 0, 0
+	for _, b := range s.Borrowers {
+		if b.Running {
+			running++
+			calls += b.LastMinute
+		}
+	}
+	const how = "A script does not need to log in: start it with opdeck session exec, or run opdeck session proxy."
+	switch _, keyErr := a.BorrowerKeys(d.opt.Getenv); {
+	case err != nil:
+		d.add("lend", Failed, "The use of the session by scripts cannot be read: "+api.AsError(err).Public, "")
+	case running > 0:
+		d.add("lend", Healthy, fmt.Sprintf("%s the session, %s in the last minute",
+			plural(int64(running), "script borrows", "scripts borrow"), plural(int64(calls), "call", "calls")), "")
+	case c.Socket == "" && c.Listen == "":
+		d.add("lend", Skipped, "the session is not lent to scripts ([lend] is empty)", how)
+	case keyErr != nil:
+		d.add("lend", Warned, api.AsError(keyErr).Public, "Set the key where opdeck serve or opdeck session proxy runs.")
+	default:
+		d.add("lend", Healthy, "no script borrows the session now", how)
+	}
+}
+
+// network resolves the service's name and makes a TLS handshake. It reports whether the service is reachable.
+func (d *doctor) network(ctx context.Context, c config.Context) bool {
+	if c.Sandbox {
+		d.add("name lookup", Skipped, "the built-in service runs in this process", "")
+		d.add("tls", Skipped, "no network is used", "")
+		return true
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil { // the config's check has parsed it
+		d.add("name lookup", Failed, "base_url is not a valid address", "")
+		return false
+	}
+	if proxy := d.proxy(c); proxy != nil {
+		found := d.lookup(ctx, c, proxy.Hostname(), reach.Fault{Class: reach.ProxyFault, Target: proxy.Host})
+		d.add("tls", Skipped, "the proxy makes the connection", "")
+		if !found {
+			d.add("clock", Skipped, "there is no connection to the service", "")
+		}
+		return found
+	}
+	if !d.lookup(ctx, c, u.Hostname(), reach.Fault{Class: reach.NoName}) {
+		d.add("tls", Skipped, "needs the address", "")
+		d.add("clock", Skipped, "there is no connection to the service", "")
+		return false
+	}
+	if !d.handshake(ctx, c, u) {
+		d.add("clock", Skipped, "there is no connection to the service", "")
+		return false
+	}
+	return true
+}
+
+// lookup resolves a name; without an address that is the fault.
+func (d *doctor) lookup(ctx context.Context, c config.Context, host string, fault reach.Fault) bool {
+	if net.ParseIP(host) != nil {
+		d.add("name lookup", Healthy, host+" is an address", "")
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	began := time.Now()
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		d.unreached("name lookup", c, fault)
+		return false
+	}
+	d.add("name lookup", Healthy,
+		fmt.Sprintf("%s has %s, found in %s", host, plural(int64(len(addrs)), "address", "addresses"),
+			format.Duration(time.Since(began))), "")
+	return true
+}
+
+// unreached says what keeps calls from the service, as the verdict does.
+func (d *doctor) unreached(name string, c config.Context, f reach.Fault) {
+	now := d.opt.Now()
+	ignored := verdict.Config{Ignored: ignoredProxies(c, d.opt.Getenv)}
+	d.says(name, verdict.Facts{Now: now, Service: ServiceHost(c),
+		Config: verdict.Known(ignored, "doctor", now, readHolds), Calls: []verdict.Fact[verdict.Call]{verdict.Known(
+			verdict.Call{Failed: now, Since: now, Fault: f}, "doctor", now, readHolds)}})
+}
+
+// handshake connects and, over https, checks the certificate.
+func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	conf, err := tlsConfig(c)
+	if err != nil {
+		e := api.AsError(err)
+		d.add("tls", Failed, e.Public, remedy.Command(e))
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		d.unreached("tls", c, reach.OfError(err, false, d.opt.Now()))
+		return false
+	}
+	defer conn.Close()
+	if u.Scheme == "http" {
+		d.add("tls", Skipped, "plain HTTP to this host, port "+port+" answers", "")
+		return true
+	}
+	conf.ServerName = u.Hostname()
+	t := tls.Client(conn, conf)
+	if err := t.HandshakeContext(ctx); err != nil {
+		d.unreached("tls", c, reach.OfError(err, false, d.opt.Now()))
+		return false
+	}
+	st := t.ConnectionState()
+	until := st.PeerCertificates[0].NotAfter
+	now := d.opt.Now()
+	if !d.says("tls", verdict.Facts{Now: now, Service: u.Hostname(),
+		Certificate: verdict.Known(verdict.Certificate{Until: until}, "doctor", now, readHolds)}) {
+		d.add("tls", Healthy, fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version),
+			int(until.Sub(now).Hours()/24)), "")
+	}
+	return true
+}
+
+// clock asks for an answer that needs no login, and compares this host's clock with its Date header. It reports
+// whether the service answers.
+func (d *doctor) clock(ctx context.Context, a *App, reached bool) bool {
+	if !reached {
+		return false // reported by network
+	}
+	rt, close, err := a.plainCarrier()
+	if err != nil {
+		d.add("clock", Skipped, api.AsError(err).Public, "")
+		return reached
+	}
+	defer close()
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, a.Context.BaseURL, nil)
+	if err != nil {
+		d.add("clock", Skipped, "base_url is not a valid address", "")
+		return false
+	}
+	began := d.opt.Now()
+	res, err := rt.RoundTrip(req)
+	if err != nil {
+		d.unreached("connection", a.Context, reach.OfError(err, true, d.opt.Now()))
+		d.add("clock", Skipped, "the service does not answer", "")
+		return false
+	}
+	_ = res.Body.Close()
+	d.add("connection", Healthy, "the service answers", "")
+	middle := began.Add(d.opt.Now().Sub(began) / 2)
+	date, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		d.add("clock", Skipped, "the service's answer has no Date", "")
+		return true
+	}
+	skew := middle.Sub(date.Add(500 * time.Millisecond)) // Date has whole seconds
+	now := d.opt.Now()
+	c := verdict.Clock{Host: a.Session.Owner().Host, Ahead: skew}
+	if st, err := a.Session.Status(ctx); err == nil && a.Store.Core.Engine() == store.Postgres {
+		c.Database = skew + st.Ahead
+	}
+	switch {
+	case d.says("clock", verdict.Facts{Now: now, Clock: verdict.Known(c, "doctor", now, readHolds)}):
+	case skew.Abs() < 1500*time.Millisecond:
+		d.add("clock", Healthy, "this clock agrees with the service's", "")
+	default:
+		d.add("clock", Healthy, "this clock and the service's differ by "+format.Duration(skew.Abs()), "")
+	}
+	return true
+}
+
+// plainCarrier is a separate transport for a request without a login.
+func (a *App) plainCarrier() (rt http.RoundTripper, close func(), err error) {
+	if a.Sandbox != nil {
+		return a.Sandbox.Transport(), func() {}, nil
+	}
+	conf, err := tlsConfig(a.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := newTransport(conf)
+	proxy, err := outbound(a.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Proxy, t.OnProxyConnectResponse = through(proxy), reach.ProxyAnswer
+	return t, t.CloseIdleConnections, nil
+}
+
+// session checks the session, and logs in if there is none and login is true. It reports whether calls are possible.
+func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
+	s, err := a.SharedSession().Status(ctx)
+	if err == nil && login && s.State == "none" {
+		if err = a.SharedSession().Login(ctx); err == nil {
+			s, err = a.SharedSession().Status(ctx)
+		}
+	}
+	if err != nil {
+		e := api.AsError(err)
+		d.add("session", Failed, e.Public, remedy.Command(e))
+		return false
+	}
+	v := Verdict(ctx, a)
+	d.conclude(v, verdict.PartService)
+	if d.conclude(v, verdict.PartSession) {
+		return s.State != "blocked"
+	}
+	text := fmt.Sprintf("%s as %s, generation %d, access token %s left", s.State, s.Account, s.Generation,
+		format.Duration(max(0, s.Access.Remaining).Truncate(time.Second)))
+	wrong := v.Of(verdict.PartService) == verdict.Bad
+	switch {
+	case s.State == "doubtful" && s.Access.Dead:
+		d.add("session", Warned, fmt.Sprintf("the tokens of generation %d were revoked at %s", s.Generation,
+			s.Access.ExpiresAt.UTC().Format(time.RFC3339)), "The next call logs in.")
+	case s.State == "doubtful":
+		d.add("session", Warned, text, "The next call resolves it.")
+	case s.State == "none" && wrong, s.Access.Remaining <= 0 && wrong:
+		d.add("session", Skipped, "no valid tokens; a login needs the service", "")
+	case s.State == "none":
+		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
+	case s.Access.Remaining <= 0 && s.State == "live":
+		d.add("session", Healthy,
+			fmt.Sprintf("the tokens of generation %d have expired; the next call renews them", s.Generation), "")
+	default:
+		d.add("session", Healthy, text, "")
+	}
+	return true
+}
+
+// conclude adds the findings of the verdict about a part, and reports whether there is any.
+func (d *doctor) conclude(v verdict.Verdict, part verdict.Part) bool {
+	return d.list(string(part), v.In(part))
+}
+
+// says adds what follows from facts that the doctor has just seen, and reports whether anything is wrong.
+func (d *doctor) says(name string, f verdict.Facts) bool {
+	return d.list(name, verdict.Conclude(f).Findings)
+}
+
+// unopened adds why there is no App: as the verdict says it if it knows the cause.
+func (d *doctor) unopened(name string, err error) {
+	if !d.list(name, Unopened(err, d.opt.Now()).Findings) {
+		e := api.AsError(err)
+		d.add(name, Failed, e.Public, remedy.Command(e))
+	}
+}
+
+func (d *doctor) list(name string, found []verdict.Finding) bool {
+	for _, f := range found {
+		health := Warned
+		if f.Severity == verdict.Critical {
+			health = Failed
+		}
+		text := f.What()
+		if f.Next.Command == "opdeck doctor" { // this is it
+			f.Next.Command = ""
+		}
+		d.find(Finding{Name: name, Health: health, Text: text, Hint: f.Do()})
+	}
+	return len(found) > 0
+}
+
+// others adds critical findings about parts that no line has called failed yet.
+func (d *doctor) others(v verdict.Verdict) {
+	for _, part := range verdict.Parts() {
+		if v.Of(part) == verdict.Bad && !slices.Contains(d.failed, string(part)) {
+			d.conclude(v, part)
+		}
+	}
+}
+
+// part adds the findings about a part, or that it is good or not known, with what shows that.
+func (d *doctor) part(v verdict.Verdict, part verdict.Part) {
+	if d.conclude(v, part) {
+		return
+	}
+	health := Skipped
+	if v.Of(part) == verdict.Good {
+		health = Healthy
+	}
+	d.add(string(part), health, cmp.Or(v.Shows(part), v.Of(part).String()), "")
+}
+
+func (d *doctor) budget(v verdict.Verdict) { d.part(v, verdict.PartBudget) }
+
+// verified checks the trail; nil without an error: the role may not read it.
+func (d *doctor) verified(ctx context.Context, a *App) (*audit.Report, error) {
+	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
+		return nil, nil
+	}
+	rep, err := VerifyAudit(ctx, a)
+	return &rep, err
+}
+
+func (d *doctor) audit(v verdict.Verdict, rep *audit.Report, err error) {
+	const name = string(verdict.PartAudit)
+	switch {
+	case err != nil:
+		d.add(name, Failed, "The trail cannot be checked: "+err.Error(), "")
+	case rep == nil:
+		d.add(name, Skipped, "your role may not read the trail", "")
+	case len(rep.Problems) == 0 && !rep.Intact(): // what this host cannot prove is no finding for the others
+		d.conclude(v, verdict.PartAudit)
+		d.add(name, Warned, rep.Summary(), "opdeck audit verify shows every problem.")
+	case d.conclude(v, verdict.PartAudit):
+	case !rep.Intact():
+		d.add(name, Failed, rep.Summary(), "opdeck audit verify shows every problem.")
+	case rep.Records == 0:
+		d.add(name, Healthy, "the trail is empty", "")
+	default:
+		d.add(name, Healthy, rep.Summary(), "")
+	}
+}
+
+func (d *doctor) feed(ctx context.Context, a *App, v verdict.Verdict) {
+	const name = string(verdict.PartFeed)
+	found := d.conclude(v, verdict.PartFeed)
+	switch n, reason := setAside(ctx, a.Hooks().Inbox(), d.opt.Now().Add(-rejectedLately)); {
+	case n > 0:
+		d.add(name, Warned, fmt.Sprintf("%s of the last 24 hours cannot be used, the last one because: %s",
+			plural(n, "delivery", "deliveries"), reason), "opdeck event list --filter status:quarantined shows them.")
+	case found:
+	case a.Living && a.Config.Webhooks.Listen == "":
+		d.add(name, Skipped,
+			"the built-in service hands its webhooks to an open console or server directly, without an address", "")
+	case a.Config.Webhooks.Listen == "":
+		d.add(name, Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
+	default:
+		d.part(v, verdict.PartFeed)
+	}
 }

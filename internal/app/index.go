@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,9 +15,13 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
+	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/retention"
 	"opdeck/internal/store"
+	"opdeck/internal/store/inbox"
+	"opdeck/internal/store/journal"
 	"opdeck/internal/store/opindex"
 	"opdeck/internal/system/wholefile"
 )
@@ -332,4 +338,238 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string,
 			Public: "The export could not be written; its file was removed.", Err: err}
 	}
 	return done, nil
+}
+
+// IndexStatus is the content and age of the index, and the state of its sync.
+type IndexStatus struct {
+	Enabled    bool      `json:"enabled"`
+	AsOf       time.Time `json:"as_of,omitzero"` // of an answer from all rows; missing: not known
+	Complete   bool      `json:"complete"`
+	Says       string    `json:"says"` // how much is here and how old it is, a sentence; times are UTC
+	Indexed    int64     `json:"indexed"`
+	KnownTotal *int64    `json:"known_total"`      // null: not reported
+	Gone       int64     `json:"gone"`             // known, but deleted at the service
+	Unseen     int64     `json:"unseen"`           // known from webhooks only
+	Oldest     time.Time `json:"oldest,omitzero"`  // the oldest read of a row
+	Newest     time.Time `json:"newest,omitzero"`  //
+	News       time.Time `json:"news_at,omitzero"` // the last complete read of new operations
+	Order      string    `json:"order"`            // newest, oldest, newest-changed, oldest-changed, none, unknown
+	PageSize   int       `json:"page_size"`        // 0: not known yet
+	Pass       PassState `json:"pass"`
+	Owed       int       `json:"owed"`    // single reads that are due
+	Trouble    string    `json:"trouble"` // why the sync is paused
+	Note       string    `json:"note"`    // what keeps the index from being complete; "": it is
+}
+
+// PassState is the state of the rolling pass over all pages.
+type PassState struct {
+	Running  bool      `json:"running"`           // a process is running it
+	Page     int       `json:"page"`              // read so far
+	Pages    int       `json:"pages"`             // of a whole pass
+	Verified int       `json:"verified"`          // operations that no page showed, read one by one
+	Finished time.Time `json:"finished,omitzero"` // the end of the last complete pass
+	Seconds  float64   `json:"seconds"`           // the duration of a pass at the current rate
+}
+
+// Mirror is the index of operations for people: its state, its sync, and exports.
+type Mirror struct{ app *App }
+
+func (a *App) Mirror() Mirror { return Mirror{a} }
+
+// Status returns how complete and how old the index is, without a call.
+func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
+	if err := api.Need(ctx, "index status", api.MayRead); err != nil {
+		return IndexStatus{}, err
+	}
+	f, err := m.app.Index.Freshness(ctx)
+	if err != nil {
+		return IndexStatus{}, err
+	}
+	p := f.Progress
+	s := IndexStatus{Enabled: m.app.Config.Index.Enabled, AsOf: f.AsOf, Complete: f.Complete, Indexed: f.Rows,
+		Gone:   f.Gone,
+		Unseen: f.Unseen, Oldest: f.Oldest, Newest: f.Newest, News: m.app.Index.Here(ctx, p.News.At), Order: string(p.Order),
+		PageSize: p.PageSize, Owed: f.Owed, Trouble: p.Trouble,
+		Says: f.Says(m.app.Now(), time.UTC)}
+	if !f.Complete {
+		s.Note = f.Why.Open
+	} else if p.Order == index.OrderNone {
+		s.Note = "The service's list has no order, so new operations are found only by reading all pages."
+	}
+	if f.Total >= 0 {
+		s.KnownTotal = &f.Total
+	}
+	if s.Order == "" {
+		s.Order = "unknown"
+	}
+	running, err := m.app.Index.Running(ctx, m.app.syncs())
+	if err != nil {
+		return IndexStatus{}, err
+	}
+	s.Pass = PassState{Running: running && !p.Pass.Started.IsZero(), Page: p.Pass.Page, Verified: p.Pass.Asked,
+		Finished: m.app.Index.Here(ctx, p.Last.Finished)}
+	var took time.Duration
+	s.Pass.Pages, took = m.syncer(false).PassTime(p, f.Rows)
+	s.Pass.Seconds = took.Seconds()
+	return s, nil
+}
+
+// Sync reads new operations now; with wait it also waits for a complete pass that begins after the call. It calls
+// progress with the state.
+func (m Mirror) Sync(ctx context.Context, wait bool, progress func(index.Freshness)) error {
+	if err := m.need(ctx, "index sync"); err != nil {
+		return err
+	}
+	s := m.syncer(!wait)
+	defer s.Release(ctx)
+	if wait {
+		return s.Through(ctx, progress)
+	}
+	if err := s.RequestNews(ctx); err != nil {
+		return err
+	}
+	return s.Round(ctx, roundCalls)
+}
+
+const roundCalls = 20 // billing calls of one round for a person
+
+// Verify compares the index with the service and repairs it.
+func (m Mirror) Verify(ctx context.Context, progress func(done, total int64)) (index.Comparison, error) {
+	if err := m.need(ctx, "index verify"); err != nil {
+		return index.Comparison{}, err
+	}
+	return m.syncer(false).Verify(ctx, progress)
+}
+
+// Rebuild deletes the rows of the index; the sync starts over.
+func (m Mirror) Rebuild(ctx context.Context) error {
+	if err := m.need(ctx, "index rebuild"); err != nil {
+		return err
+	}
+	return m.app.Index.Rebuild(ctx)
+}
+
+func (m Mirror) need(ctx context.Context, op string) error {
+	if err := api.Need(ctx, op, api.MayRead); err != nil {
+		return err
+	}
+	if !m.app.Config.Index.Enabled {
+		return &api.Error{Op: op, Kind: api.Usage, Public: "The index is switched off ([index] enabled)."}
+	}
+	return nil
+}
+
+// Freshen does the part of the sync that is due, with at most calls billing calls. It is for commands; while a
+// console or server syncs in the background, it reads nothing. If it fails, the index is unchanged.
+func (m Mirror) Freshen(ctx context.Context, calls int) (index.Freshness, error) {
+	var err error
+	if m.app.Config.Index.Enabled {
+		s := m.syncer(true)
+		err = s.Round(ctx, calls)
+		s.Release(ctx)
+	}
+	f, fresh := m.app.Index.Freshness(context.WithoutCancel(ctx))
+	return f, errors.Join(err, fresh)
+}
+
+// ExportTo writes the rows of a filter to w, free of control characters except in the records' own text, and records
+// the export with the age of the list.
+func (m Mirror) ExportTo(ctx context.Context, w io.Writer, s index.Sheet,
+	progress func(done, total int)) (int, index.Freshness, error) {
+	fresh, err := m.noteExport(ctx, s)
+	if err != nil {
+		return 0, fresh, err
+	}
+	n, err := m.app.Index.Export(ctx, w, s, progress)
+	return n, fresh, err
+}
+
+// noteExport records an export. It reads the age of the list before the list is frozen, which can only be newer.
+func (m Mirror) noteExport(ctx context.Context, s index.Sheet) (index.Freshness, error) {
+	if err := api.Need(ctx, "export", api.MayExport); err != nil {
+		return index.Freshness{}, err
+	}
+	fresh, err := m.app.Index.Freshness(ctx)
+	if err != nil {
+		return fresh, err
+	}
+	e := api.Event{Name: "export", Object: "operations",
+		Detail: s.String() + ", of " + fresh.Says(m.app.Now(), time.UTC)}
+	if err := m.app.Audit.Note(ctx, api.ActorOf(ctx), e); err != nil {
+		return fresh, api.NotRecorded("export", "nothing was exported", err)
+	}
+	return fresh, nil
+}
+
+// turns is the store as seen by the pruner of one process.
+type turns struct {
+	*store.Store
+	owner string // of this process
+}
+
+var _ retention.Store = turns{}
+
+// turnName identifies the pruner's work in the store.
+const turnName = "retention"
+
+// Now implements retention.Store.
+func (t turns) Now(ctx context.Context) (time.Time, error) { return t.Core.Now(ctx) }
+
+// Take implements retention.Store.
+func (t turns) Take(ctx context.Context, every, lease time.Duration) (bool, error) {
+	return t.TakeTurn(ctx, turnName, t.owner, every, lease)
+}
+
+// End implements retention.Store.
+func (t turns) End(ctx context.Context, done bool) error {
+	return t.EndTurn(ctx, turnName, t.owner, done)
+}
+
+// Busy implements retention.Store.
+func (t turns) Busy(err error) bool { return store.IsKind(err, store.Busy) }
+
+// ended lists the rows of a store that end, with their retention.
+func ended(st *store.Store, keep config.Retention) []retention.Rows {
+	from := func(db *store.DB, drop func(context.Context, *store.DB, time.Time, int) (int, error),
+	) func(context.Context, time.Time, time.Time, int) (int, error) {
+		return func(ctx context.Context, before, _ time.Time, limit int) (int, error) {
+			return drop(ctx, db, before, limit)
+		}
+	}
+	return []retention.Rows{
+		{Name: "deliveries", Keep: keep.Inbox.D(), Drop: func(ctx context.Context, before, now time.Time, limit int) (int,
+			error) {
+			return inbox.Prune(ctx, st.Bulk, before, now, limit)
+		}},
+		{Name: "deliveries that were not accepted", Keep: keep.Inbox.D(), Drop: from(st.Bulk, inbox.PruneRejected)},
+		{Name: "states of operations", Keep: keep.History.D(), Drop: from(st.Bulk, opindex.PruneHistory)},
+		{Name: "operations that are gone", Keep: keep.Gone.D(), Drop: from(st.Bulk, opindex.PruneGone)},
+		{Name: "notes", Keep: keep.History.D(), Drop: from(st.Core, journal.PruneNotes)},
+		{Name: "replacements", Keep: keep.Ended.D(), Drop: from(st.Core, journal.PruneJobs)},
+		{Name: "requests for approval", Keep: keep.Ended.D(), Drop: from(st.Core, journal.PruneApprovals)},
+	}
+}
+
+// pruner removes from st what keep says, and moves old records of the trail to its archive.
+func pruner(st turns, keep config.Retention, trail *audit.Log, now func() time.Time,
+	log *slog.Logger) *retention.Pruner {
+	p := &retention.Pruner{Store: st, Rows: ended(st.Store, keep), Now: now, Log: log}
+	if age := keep.Audit.D(); age > 0 {
+		p.Archive = func(ctx context.Context, now time.Time) (more bool, err error) {
+			return trail.Archivist.Step(ctx, now.Add(-age))
+		}
+	}
+	return p
+}
+
+// Retain removes in the background what [retention] no longer keeps, until stop is called.
+func Retain(ctx context.Context, a *App) (stop func()) {
+	if a.Config.Store.URL == "memory" {
+		return func() {}
+	}
+	p := pruner(turns{a.Store, a.Session.Owner().ID}, a.Config.Retention, a.Audit, a.Now, a.Log)
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { p.Run(ctx) })
+	return func() { cancel(); wg.Wait() }
 }

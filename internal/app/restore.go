@@ -1,10 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +25,7 @@ import (
 	"opdeck/internal/store/files"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/store/seal"
+	"opdeck/internal/system/wholefile"
 )
 
 // Restoring is a snapshot that was opened and verified, and may take the place of the store.
@@ -367,4 +371,153 @@ func (r *Restoring) Record(ctx context.Context) (err error) {
 		r.Recorded = &done
 	}
 	return err
+}
+
+// Restorable says which restore the trail shows, see audit.Prover.
+func Restorable(ctx context.Context, a *App, notes []audit.KeptNote) (audit.Restore, error) {
+	from, err := placed(a)
+	if err != nil {
+		return audit.Restore{}, err
+	}
+	return a.Audit.Prover.Restorable(ctx, notes, from)
+}
+
+// RecordRestore records a restore that the trail shows, or that opdeck restore has made. It passes the gate: a second
+// person approves it where the context asks for one.
+func (a *App) RecordRestore(ctx context.Context, notes []audit.KeptNote) (audit.Restore, error) {
+	from, err := placed(a)
+	if err != nil {
+		return audit.Restore{}, err
+	}
+	found, err := a.Audit.Prover.Restorable(ctx, notes, from)
+	if err != nil {
+		return found, err
+	}
+	chain, err := a.Audit.Signer.Chain(ctx)
+	if err != nil {
+		return found, err
+	}
+	reason := api.ConsentOf(ctx).Reason
+	act := api.Act{Kind: api.ActAuditRestored, Object: "audit", ID: chain, Summary: "Record that " + found.Sentence(),
+		Reason: reason, Seen: api.HashHex([]byte(strconv.FormatInt(found.To, 10) + " " + found.Head))}
+	err = a.Gate.Own(ctx, api.MayAuditOut, act, func(approval string) (err error) {
+		second := ""
+		if approval != "" {
+			q, err := a.Approvals.Show(ctx, approval)
+			if err == nil && q.Decider != nil {
+				second = q.Decider.String()
+			}
+		}
+		found, err = a.Audit.Prover.AcceptRestore(ctx, notes, from, reason, second)
+		return err
+	})
+	if err == nil && from != nil {
+		err = os.Remove(placesOf(a.Config, a.State).restoredFile())
+	}
+	return found, err
+}
+
+// placed is the snapshot that opdeck restore put in place and that no record names yet; nil for none.
+func placed(a *App) (*audit.FromBackup, error) {
+	if a.Store.Core.Path() == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(placesOf(a.Config, a.State).restoredFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	from := &audit.FromBackup{}
+	if err == nil {
+		err = json.Unmarshal(text, from)
+	}
+	if err != nil {
+		return nil, &api.Error{Kind: api.Unavailable, Err: err,
+			Public: "The note about the restored snapshot cannot be read: " + err.Error() + "."}
+	}
+	return from, nil
+}
+
+// stagedPrefix begins the names of prepared files beside those that they replace.
+const stagedPrefix = ".opdeck-restore-"
+
+// replacements prepares each file of the snapshot beside its place. A file that is there with the same content stays,
+// and so does a checkpoint file that continues from that of the snapshot: it shows what is missing.
+func (r *Restoring) replacements() (list []store.Replacement, err error) {
+	note, err := r.note()
+	if err != nil {
+		return nil, err
+	}
+	if err := wholefile.Create(r.staged("restored"), note); err != nil {
+		return nil, err
+	}
+	aside := ".replaced-" + r.opt.Now().UTC().Format("20060102T150405Z") + "-" + backup.NewID()[:6]
+	add := func(staged, place string, keep func(old, new string) (bool, error)) error {
+		if same, err := keep(place, staged); err != nil || same {
+			return err
+		}
+		x := store.Replacement{New: filepath.Join(filepath.Dir(place), stagedPrefix+filepath.Base(place)), Path: place,
+			Aside: place + aside}
+		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+			return err
+		}
+		_ = os.Remove(x.New) // of a process that was killed
+		list = append(list, x)
+		if err := os.Rename(staged, x.New); err == nil {
+			return nil
+		}
+		return copyFile(staged, x.New) // on another disk
+	}
+	never := func(string, string) (bool, error) { return false, nil }
+	for _, p := range []struct {
+		name, place string
+		keep        func(old, new string) (bool, error)
+	}{{backup.BulkFile, r.at.bulk, never}, {backup.StoreKey, r.at.storeKey, sameContent},
+		{backup.AuditKey, r.at.auditKey, sameContent}, {"restored", r.at.restoredFile(), never}} {
+		if err := add(r.staged(p.name), p.place, p.keep); err != nil {
+			return list, err
+		}
+	}
+	for _, p := range []struct {
+		folder, place string
+		keep          func(old, new string) (bool, error)
+	}{{backup.Checkpoints, r.at.checkpoints, goesOn}, {backup.Archive, r.at.archive, sameContent},
+		{backup.Jobs, r.at.jobs, sameContent}} {
+		for _, name := range r.Snapshot.In(p.folder) {
+			if err := add(r.staged(p.folder+"/"+name), filepath.Join(p.place, name), p.keep); err != nil {
+				return list, err
+			}
+		}
+	}
+	return list, add(r.staged(backup.CoreFile), r.at.core, never) // last: with it the old store is gone
+}
+
+// sameContent reports whether both files exist and are equal.
+func sameContent(old, new string) (bool, error) {
+	a, b, err := readBoth(old, new)
+	return a != nil && bytes.Equal(a, b), err
+}
+
+// goesOn reports whether the old file exists and does not end before the new one: it begins with it, or differs.
+func goesOn(old, new string) (bool, error) {
+	a, b, err := readBoth(old, new)
+	return a != nil && !(len(a) < len(b) && bytes.HasPrefix(b, a)), err
+}
+
+// readBoth reads both files; a is nil if the old one is missing.
+func readBoth(old, new string) (a, b []byte, err error) {
+	f, err := os.Open(old)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err = io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, err
+	}
+	if b, err = os.ReadFile(new); err != nil {
+		return nil, nil, err
+	}
+	return a, b, nil
 }

@@ -1,20 +1,31 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/api/hook"
+	"opdeck/api/limit"
 	"opdeck/api/untrusted"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/sandbox"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
 )
@@ -184,5 +195,323 @@ func sideOf(s hook.Side) (p api.Party) {
 func (h Hooks) Learn(ctx context.Context, op api.Operation, sent time.Time) {
 	if _, err := receiver.Learn(ctx, h.Inbox(), h.Inbox(), op, sent); err != nil {
 		h.app.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)
+	}
+}
+
+// receiverActor merges events: not a person, without a role.
+var receiverActor = api.Actor{Name: "receiver", Via: "service"}
+
+const (
+	inboxEvery = 5 * time.Second  // how often the inbox is read with webhooks configured
+	inboxIdle  = 30 * time.Second // the same without: for deliveries of other processes
+)
+
+// Apply merges the deliveries of rec, and of other processes, into the index until ctx ends, and retries those that
+// failed. rec is nil without a receiver. The position is stored with the index, so that events acknowledged before a
+// crash are merged after it; merging is idempotent. A living built-in service changes meanwhile.
+func (h Hooks) Apply(ctx context.Context, rec *receiver.Receiver) {
+	ctx = api.WithActor(ctx, receiverActor) // the person in ctx may see less than is merged
+	received := make(chan struct{}, 1)
+	every := inboxIdle
+	if rec != nil {
+		defer rec.Notify(received)()
+		every = inboxEvery
+	}
+	if h.app.Living {
+		defer h.live(ctx, received)()
+	}
+	reads := newEventReads(api.WithActor(ctx, api.Actor{Name: "receiver", Role: api.Viewer, Via: "service"}), h.app)
+	defer reads.stop()
+	m := h.merger()
+	m.Passed = func(ctx context.Context, s receiver.Stored) {
+		h.auditAlarm(ctx, s)
+		h.app.Follow.ObjectChanged(ctx, string(s.ObjectID))
+		if s.Object == hook.ObjectOperation {
+			reads.add(string(s.ObjectID))
+		}
+	}
+	m.Run(ctx, received, every)
+}
+
+// live lets the built-in service change until stop is called and puts its webhooks directly into the inbox; received
+// is notified of each.
+func (h Hooks) live(ctx context.Context, received chan<- struct{}) (stop func()) {
+	rec, err := h.inProcess()
+	if err != nil {
+		h.app.Log.Error("the built-in service does not change: no receiver", "err", err)
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stopNotify := rec.Notify(received)
+	h.app.Sandbox.Receive(rec)
+	var lives sync.WaitGroup
+	lives.Go(func() { h.app.Sandbox.Live(ctx) })
+	return func() {
+		h.app.Sandbox.Receive(nil)
+		cancel()
+		lives.Wait()
+		stopNotify()
+		_ = rec.Close(context.WithoutCancel(ctx))
+	}
+}
+
+// learntFor is how long learnt codes are cached.
+const learntFor = 5 * time.Second
+
+// merger merges the events of this account into its index.
+func (h Hooks) merger() *receiver.Merger {
+	var known hook.Meanings
+	var at time.Time // when they were read
+	take := func(ctx context.Context, s receiver.Stored) error {
+		if time.Since(at) > learntFor {
+			l, err := h.Meanings(ctx)
+			if err != nil {
+				return err
+			}
+			known, at = l, time.Now()
+		}
+		return h.take(ctx, s, known)
+	}
+	return &receiver.Merger{Inbox: h.Inbox(), Ledger: h.app.ledger, Take: take, Now: h.app.Now, Log: h.app.Log}
+}
+
+// Merge merges one event now. If it fails, the error says so, and any running process retries later.
+func (h Hooks) Merge(ctx context.Context, s receiver.Stored) error {
+	if err := h.merger().Merge(ctx, s); err != nil {
+		return &api.Error{Op: "merge event", Kind: api.Unavailable,
+			Public: "The event is stored, but the index could not apply it yet: " + err.Error() + ".",
+			Remedy: api.Remedy{Kind: api.WaitingEvents}, Err: err}
+	}
+	return nil
+}
+
+// Trouble returns the unmerged and the rejected deliveries of all processes.
+func (h Hooks) Trouble(ctx context.Context) (t receiver.Trouble, err error) {
+	if t.Backlog, err = h.app.ledger.Backlog(ctx); err != nil {
+		return t, err
+	}
+	t.Rejected, err = h.Inbox().RejectCounts(ctx)
+	return t, err
+}
+
+// auditAlarm records events that a person should check.
+func (h Hooks) auditAlarm(ctx context.Context, e receiver.Stored) {
+	if !e.Alarming() {
+		return
+	}
+	who := receiverActor
+	who.From = string(e.Source)
+	note := api.Event{Name: audit.EventQuarantine, Object: "event", ID: e.Key,
+		Detail: string(e.Status) + ": " + string(e.Reason)}
+	if err := h.app.Audit.Note(ctx, who, note); err != nil {
+		h.app.Log.Error("audit", "err", err)
+	}
+}
+
+// Start receives webhooks at the configured address, if any, and merges them until stop is called; addr is "" if
+// nothing is received here. A busy address is not an error: another instance receives for all. In any case the
+// unmerged deliveries of others are merged.
+func (h Hooks) Start(ctx context.Context, env func(string) string) (addr string, stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	rec, srv, err := h.open(ctx, env)
+	if err != nil {
+		cancel()
+		return "", nil, err
+	}
+	var parts sync.WaitGroup
+	if srv != nil {
+		addr = srv.Addr().String()
+		parts.Go(func() { _ = srv.Serve(ctx) })
+	}
+	parts.Go(func() { h.Apply(ctx, rec) })
+	return addr, func() {
+		cancel()
+		parts.Wait()
+		if rec != nil {
+			_ = rec.Close(context.WithoutCancel(ctx))
+		}
+	}, nil
+}
+
+// At says where webhooks are received; "" for nowhere.
+func (h Hooks) At() string {
+	switch {
+	case h.app.Config.Webhooks.Listen != "":
+		return h.app.Config.Webhooks.Listen + h.app.Config.Webhooks.Path
+	case h.app.Living:
+		return "no port: the built-in service hands them over in this process"
+	}
+	return ""
+}
+
+// inProcess is the receiver for the living built-in service.
+func (h Hooks) inProcess() (*receiver.Receiver, error) {
+	verifier, err := hook.NewVerifier(hook.VerifyJWT, "Authorization", hook.ParseSecrets(sandbox.DefaultHookSecret))
+	if err != nil {
+		return nil, err
+	}
+	return receiver.New(receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Verifier: verifier, Log: h.app.Log,
+		Now: h.app.Now})
+}
+
+// open opens the configured address; both results are nil without one.
+func (h Hooks) open(ctx context.Context, env func(string) string) (*receiver.Receiver, *receiver.Server, error) {
+	if h.app.Config.Webhooks.Listen == "" {
+		return nil, nil, nil
+	}
+	rec, err := h.Receiver(env, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	srv, err := h.Server(ctx, rec)
+	if err == nil {
+		return rec, srv, nil
+	}
+	closeErr := rec.Close(context.WithoutCancel(ctx))
+	if api.KindOf(err) == api.Unavailable && closeErr == nil {
+		h.app.Log.Info("webhooks are received by another process", "err", err)
+		return nil, nil, nil
+	}
+	return nil, nil, err
+}
+
+// maxMasked bounds an answer that is masked, in bytes: it is read whole.
+const maxMasked = 16 << 20
+
+// maskBody replaces the body by a masked one. Masking goes by member names, so an answer that is not JSON, or has
+// JSON inside its texts, is refused.
+func maskBody(op string, role api.Role, out *api.Relayed) error {
+	raw, err := io.ReadAll(io.LimitReader(out.Body, maxMasked+1))
+	_ = out.Body.Close() // before masking, so that the index gets what was read
+	switch {
+	case err != nil:
+		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The service's answer broke off.", RequestID: out.RequestID,
+			Err: err}
+	case len(raw) > maxMasked:
+		return &api.Error{Op: op, Kind: api.Unavailable, Public: "The answer is larger than 16 MB and cannot be masked.",
+			RequestID: out.RequestID,
+			Remedy:    api.Remedy{Kind: api.AskForLess}}
+	case len(bytes.TrimSpace(raw)) > 0 && !maskable(raw):
+		e := api.LacksPermission(op, role, api.MayReveal)
+		e.Public, e.RequestID = "The service's answer is not plain JSON, so it cannot be masked for your role.",
+			out.RequestID
+		return e
+	}
+	if out.Status >= 300 {
+		raw = mask.Refusal(raw)
+	} else {
+		raw = mask.JSON(raw)
+	}
+	out.Body, out.Size = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+	out.Header.Del("Etag") // it belongs to the unmasked text
+	return nil
+}
+
+// maskable reports whether b is JSON, without JSON in one of its texts.
+func maskable(b []byte) bool {
+	if !json.Valid(b) {
+		return false
+	}
+	var v any
+	return json.Unmarshal(b, &v) == nil && plain(v)
+}
+
+func plain(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, it := range v {
+			if !plain(it) {
+				return false
+			}
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(it any) bool { return !plain(it) })
+	case string:
+		inner := strings.TrimSpace(v)
+		return !(strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[")) || !json.Valid([]byte(inner))
+	}
+	return true
+}
+
+const (
+	maxWaiting = 4               // operations that wait; the sync reads older ones
+	slotWait   = 3 * time.Second // the wait for a slot for background work
+)
+
+// eventReads reads the operations that events left in doubt, newest first, with spare calls. Others stay owed in the
+// index, and the background sync reads them later.
+type eventReads struct {
+	app   *App
+	queue chan string
+	end   context.CancelFunc
+	done  chan struct{}
+}
+
+func newEventReads(ctx context.Context, a *App) *eventReads {
+	ctx, end := context.WithCancel(limit.Background(ctx))
+	p := &eventReads{app: a, queue: make(chan string, 256), end: end, done: make(chan struct{})}
+	go p.run(ctx)
+	return p
+}
+
+// add queues an operation; it never blocks.
+func (p *eventReads) add(opid string) {
+	select {
+	case p.queue <- opid:
+	default: // full: the sync reads it
+	}
+}
+
+func (p *eventReads) stop() { p.end(); <-p.done }
+
+func (p *eventReads) run(ctx context.Context) {
+	defer close(p.done)
+	var waiting []string
+	for {
+		if len(waiting) == 0 {
+			select {
+			case id := <-p.queue:
+				waiting = append(waiting, id)
+			case <-ctx.Done():
+				return
+			}
+		}
+		waiting = p.drain(waiting)
+		last := len(waiting) - 1
+		p.read(ctx, waiting[last])
+		waiting = waiting[:last]
+	}
+}
+
+// drain takes the queued operations, each once, and keeps the newest.
+func (p *eventReads) drain(waiting []string) []string {
+	for {
+		select {
+		case id := <-p.queue:
+			kept := waiting[:0]
+			for _, w := range waiting {
+				if w != id {
+					kept = append(kept, w)
+				}
+			}
+			waiting = append(kept, id)
+			if over := len(waiting) - maxWaiting; over > 0 {
+				waiting = waiting[over:]
+			}
+		default:
+			return waiting
+		}
+	}
+}
+
+func (p *eventReads) read(ctx context.Context, opid string) {
+	ctx, cancel := context.WithTimeout(ctx, slotWait)
+	defer cancel()
+	rec, err := p.app.Index.Get(ctx, opid)
+	if err != nil || !rec.Owed {
+		return
+	}
+	if _, err := endpoint.Do(ctx, p.app.service, endpoint.GetOperation, opid); err != nil {
+		p.app.Log.Info("an event's operation is left to the sync", "err", err)
 	}
 }

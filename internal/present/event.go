@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
 
@@ -273,4 +275,254 @@ func eventFlag(f hook.Flag) string {
 		return ""
 	}
 	return format.YesNo(f == hook.Yes)
+}
+
+// shortTypes are the words for types in lists.
+var shortTypes = map[hook.Type]string{hook.TypeOperation: "OPERATION", hook.TypeDepositAccount: "ACCOUNT",
+	hook.TypeClient: "CLIENT", hook.TypeCounterparty: "COUNTERPARTY", hook.TypeDepositAccountRequisite: "REQUISITE"}
+
+func shortType(t hook.Type) string {
+	if s, ok := shortTypes[t]; ok {
+		return s
+	}
+	if t == 0 {
+		return "unknown" // not a whole number
+	}
+	return t.String()
+}
+
+// EventColumns are the columns of a list of events; codes are what is known of their numbers. They are built once for
+// many rows.
+func EventColumns(codes hook.Meanings) []Column[Event] {
+	received := timeColumn("received", field.Column{Min: 16, HidePriority: 6}, exactSeconds, func(e Event) time.Time {
+		return e.ReceivedAt
+	})
+	typed := textColumn("type", field.Column{Min: 9, Max: 12, Flex: 1, HidePriority: 3}, func(e Event) string {
+		return shortType(e.Type)
+	})
+	typed.Exact = func(e Event) string { return e.Type.String() }
+	amount := column("amount", field.Column{Min: 14, HidePriority: 5}, func(_ Options, e Event) Cell {
+		return Cell{Text: eventAmount(e)}
+	})
+	amount.Align = Decimal
+	age := rightColumn("age", field.Column{Min: 5, HidePriority: 4}, func(o Options, e Event) Cell {
+		text, next := format.Age(e.ReceivedAt, o.Now)
+		return Cell{Text: text, Tone: Dim, Until: next}
+	})
+	return []Column[Event]{received, typed,
+		column("change", field.Column{Min: 14, Flex: 3}, func(_ Options, e Event) Cell { return EventChange(e, codes) }),
+		amount, age,
+		column("trust", field.Column{Min: 13, HidePriority: 2}, func(o Options, e Event) Cell {
+			if e.Retry.Waiting() {
+				return Mark{Look{SignWarn, Warn}, "not merged"}.Cell(o)
+			}
+			trust, _ := Trust(e.Stored)
+			return trust.Cell(o)
+		}),
+		column("object", field.Column{Min: 13, Max: 36, ID: true, HidePriority: 1},
+			func(_ Options, e Event) Cell { return Cell{Text: e.ObjectID.Line(128), Tone: Dim} }),
+	}
+}
+
+// eventAmount is what the operation of an event pays, or the balance of an account; "" if the event has neither.
+func eventAmount(e Event) string {
+	sum := e.Said.SourceAmount.Sum
+	if e.Said.Object == hook.ObjectAccount {
+		sum = e.Said.CurrentBalanceAmount.Sum
+	}
+	if !e.Good || sum.Empty() {
+		return ""
+	}
+	return format.Money(sum)
+}
+
+// EventListed are the columns of a list of events as commands print it; whose is the context that they are of.
+func EventListed(whose string) []Column[Event] {
+	return Named(append(EventColumns(nil),
+		numberColumn("seq", field.Column{}, func(e Event) int64 { return e.Seq }),
+		textColumn("context", field.Column{}, func(Event) string { return safe(whose, 120) }),
+		textColumn("status", field.Column{}, func(e Event) string { return safe(string(e.Status), 40) }),
+		numberColumn("deliveries", field.Column{}, func(e Event) int64 { return int64(e.Deliveries) }),
+		textColumn("hook id", field.Column{}, func(e Event) string { return safe(e.Key, 500) }),
+		textColumn("problem", field.Column{}, eventProblem)),
+		"seq", "received", "context", "type", "object", "status", "deliveries", "hook id", "problem")
+}
+
+// eventProblem is why an event cannot be used, or is not in the index yet; "" for one that is.
+func eventProblem(e Event) string {
+	if e.Retry.Waiting() {
+		return safe("not merged yet ("+format.Plural(e.Retry.Tries, "try", "tries")+"): "+e.Retry.Reason, 2000)
+	}
+	return SetAside(e.Stored)
+}
+
+// EventChange describes the change of an event's object: before → after if both are known.
+func EventChange(e Event, codes hook.Meanings) Cell {
+	if !e.Good {
+		return Cell{Text: SetAside(e.Stored), Tone: Warn}
+	}
+	if c := e.Said.Counterparty; c != nil {
+		return Cell{Text: format.Plural(len(c.Accounts), "account", "accounts")}
+	}
+	is := eventStatus(e.Said.Event, codes)
+	switch {
+	case e.Late:
+		return Cell{Text: is + " (late: a newer state is known)", Tone: Warn}
+	case e.Before != nil && e.Before.Status != e.Said.Status:
+		return Cell{Text: eventStatus(*e.Before, codes) + " → " + is}
+	case e.Before != nil:
+		return Cell{Text: is + " (unchanged)", Tone: Dim}
+	}
+	return Cell{Text: is}
+}
+
+// SetAside is why an event is unusable; "" if it is usable.
+func SetAside(s receiver.Stored) string {
+	if s.Reason == "" {
+		return ""
+	}
+	return safe(string(s.Reason)+": "+s.Detail, 2000)
+}
+
+func eventStatus(e hook.Event, codes hook.Meanings) string {
+	if e.Object == hook.ObjectOperation {
+		return learntCode(hook.FieldStatus, e.Status, codes)
+	}
+	return hook.StatusText(e.Object, e.Status)
+}
+
+// learntCode is an operation's code with its learnt meaning; "?" if evidence contradicts it, "not learned" if
+// nothing is known.
+func learntCode(f hook.Field, c hook.Code, codes hook.Meanings) string {
+	m := codes.Lookup(f, c.Value)
+	switch {
+	case !c.Given:
+		return c.String()
+	case m.Word == "" && m.Contradictions == 0:
+		return strconv.FormatInt(c.Value, 10) + ", not learned"
+	case m.Word == "":
+		return strconv.FormatInt(c.Value, 10) + ", undecided"
+	}
+	doubt := ""
+	if m.Contradictions > 0 {
+		doubt = "?"
+	}
+	return fmt.Sprintf("%d %s%s", c.Value, m.Word.Line(64), doubt)
+}
+
+// HookSettings lists the service's webhook settings without the secret, named by the flags that change them.
+func HookSettings(h api.HookSettings) []Fact {
+	enabled := OnOff(h, "enabled", "enabled", h.Enabled)
+	if enabled.Label = "webhooks"; !h.Enabled {
+		enabled.Tone = Warn
+	}
+	out := append([]Fact{enabled}, Text("sent to", h.HookURL, "not set")...)
+	out[1].Name = "url"
+	key := "set, " + h.JWTSecret.String()
+	switch {
+	case !h.Knows("jwtSecret"):
+		key = "not reported"
+	case h.JWTSecret.Empty():
+		key = "none"
+	}
+	return append(out, Fact{Label: "secret", Value: key}, OnOff(h, "operations", "hookOperation", h.HookOperation),
+		OnOff(h, "customers", "hookCustomer", h.HookCustomer), OnOff(h, "accounts", "hookDepositAccount",
+			h.HookDepositAccount),
+		OnOff(h, "counterparties", "hookCounterparty", h.HookCounterparty))
+}
+
+// OnOff is a switch of the settings; it says so if the answer lacks it.
+func OnOff(h api.HookSettings, label, member string, on bool) Fact {
+	value := "off"
+	switch {
+	case !h.Knows(member):
+		value = "not reported"
+	case on:
+		value = "on"
+	}
+	return Fact{Name: label, Label: label, Value: value}
+}
+
+// Meaning is the learnt meaning of a numeric code.
+type Meaning struct {
+	Mark          // the word
+	Code   string // the number
+	Weight string // evidence for the word and against it
+	Seen   []string
+}
+
+// MeaningOf is the learnt meaning of a code, with each word that was seen with it.
+func MeaningOf(m hook.Meaning) Meaning {
+	out := Meaning{Mark: Mark{Look{SignGood, Good}, m.Word.Line(64)}, Code: strconv.FormatInt(m.Code, 10),
+		Weight: "for " + strconv.Itoa(m.Evidence) + ", against " + strconv.Itoa(m.Contradictions)}
+	switch {
+	case m.Word == "":
+		out.Mark = Mark{Look{SignUnknown, Bad}, "undecided"}
+		out.Weight = strconv.Itoa(m.Contradictions) + " observations disagree"
+	case m.Contradictions > 0:
+		out.Look = Look{SignWarn, Warn}
+	}
+	for _, e := range m.All {
+		seen := e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) + " exact matches"
+		if e.Sample != "" {
+			seen += ", for example " + e.Sample.Line(64)
+		}
+		out.Seen = append(out.Seen, seen)
+	}
+	return out
+}
+
+// MeaningColumns are the columns of what was learnt of codes.
+var MeaningColumns = []Column[hook.Meaning]{
+	textColumn("field", field.Column{}, func(m hook.Meaning) string { return safe(string(m.Field), 60) }),
+	numberColumn("code", field.Column{}, func(m hook.Meaning) int64 { return m.Code }),
+	column("word", field.Column{}, func(o Options, m hook.Meaning) Cell { return MeaningOf(m).Cell(o) }),
+	numberColumn("seen", field.Column{}, func(m hook.Meaning) int64 { return int64(m.Evidence) }),
+	numberColumn("against", field.Column{}, func(m hook.Meaning) int64 { return int64(m.Contradictions) }),
+	textColumn("other words", field.Column{}, func(m hook.Meaning) string {
+		var out []string
+		for _, e := range m.All {
+			if e.Word != m.Word {
+				out = append(out, e.Word.Line(40)+" "+strconv.Itoa(e.Count))
+			}
+		}
+		return strings.Join(out, ", ")
+	}),
+}
+
+// RejectedColumns are the columns of a list of deliveries that were not accepted, in the context of this name.
+func RejectedColumns(whose string) []Column[receiver.Rejection] {
+	type rejection = receiver.Rejection
+	return []Column[rejection]{
+		textColumn("key", field.Column{}, func(x rejection) string { return x.Key() }),
+		timeColumn("at", field.Column{}, exactSeconds, func(x rejection) time.Time { return x.At }),
+		textColumn("context", field.Column{}, func(rejection) string { return safe(whose, 120) }),
+		textColumn("from", field.Column{}, func(x rejection) string { return safe(string(x.Source), 100) }),
+		numberColumn("answer", field.Column{}, func(x rejection) int64 { return int64(x.Status) }),
+		textColumn("reason", field.Column{}, func(x rejection) string { return safe(x.Reason, 200) }),
+		numberColumn("bytes", field.Column{}, func(x rejection) int64 { return x.Size }),
+		textColumn("what to do", field.Column{}, func(x rejection) string { return safe(x.Detail, 2000) })}
+}
+
+// Rejected lists all facts of a rejected delivery except its body.
+func Rejected(x receiver.Rejection) []Fact {
+	out := []Fact{{Label: "answer", Value: strconv.Itoa(x.Status)}}
+	out = append(out, Texts("reason", x.Reason, "what to do", x.Detail, "request", x.Request, "algorithm", x.Algorithm,
+		"claims", strings.Join(x.Claims, " "))...)
+	for _, h := range x.Header {
+		out = append(out, Fact{Label: "header", Value: safe(h.Name, 60) + ": " + safe(h.Value, 200), Tone: Dim, Long: true})
+	}
+	size := format.Count(int(x.Size)) + " bytes"
+	if x.Size >= 10_000 {
+		size = format.Size(x.Size) + " (" + size + ")"
+	}
+	if kept := len(x.Body); int64(kept) < x.Size {
+		size += "; the first " + format.Count(kept) + " are kept"
+	}
+	return append(out, Fact{Label: "body", Value: size})
+}
+
+// RejectedAt says which delivery was rejected, when, and from whom.
+func RejectedAt(o Options, x receiver.Rejection) string {
+	return x.Key() + "  " + format.Time(x.At, o.Zone) + "  " + safe(string(x.Source), 64)
 }

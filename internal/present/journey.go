@@ -2,13 +2,20 @@ package present
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/journey"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/replace"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 )
@@ -160,3 +167,211 @@ func CustomerName(id string, name untrusted.Text) string {
 }
 
 func known(u untrusted.Text) string { return cmp.Or(u.Line(30), "not known") }
+
+// Application is every member of an application by its path; none where there is no application.
+func Application(o Options, a api.Application) []Fact {
+	body := a.Individual
+	switch a.Kind() {
+	case "":
+		return nil
+	case api.Corporate:
+		body = a.Corporate
+	}
+	return flat(o, "", body)
+}
+
+// flat are nested members as facts, in the order of their paths; "application." begins each and is left out.
+func flat(o Options, path string, raw json.RawMessage) []Fact {
+	var obj map[string]json.RawMessage
+	var arr []json.RawMessage
+	var out []Fact
+	switch {
+	case json.Unmarshal(raw, &obj) == nil && obj != nil:
+		for _, name := range slices.Sorted(maps.Keys(obj)) {
+			out = append(out, flat(o, strings.TrimPrefix(path+"."+name, "."), obj[name])...)
+		}
+	case json.Unmarshal(raw, &arr) == nil && arr != nil:
+		for i, v := range arr {
+			out = append(out, flat(o, strings.TrimPrefix(path+"."+format.Count(i+1), "."), v)...)
+		}
+	default:
+		out = []Fact{leaf(o, strings.TrimPrefix(untrusted.Text(path).Line(60), "application."), raw)}
+	}
+	return out[:min(len(out), maxMore)]
+}
+
+func leaf(o Options, label string, raw json.RawMessage) Fact {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	u := untrusted.Text(text)
+	shown := mask.Detail(api.Detail{Label: label, Value: untrusted.Text(u.Line(300))}, o.Masked)
+	switch {
+	case u == "":
+		return Fact{Name: label, Label: memberLabel(label), Value: "–", Tone: Dim, Long: true}
+	case u.Flags().Suspicious():
+		odd := mask.Detail(api.Detail{Label: label, Value: untrusted.Text(format.Suspicious(u))}, o.Masked)
+		return Fact{Name: label, Label: memberLabel(label), Value: odd.Line(1200), Tone: Warn, Long: true}
+	}
+	return Fact{Name: label, Label: memberLabel(label), Value: shown.Line(300), Long: true}
+}
+
+// JourneyProblems say which records of a verification could not be read.
+func JourneyProblems(j journey.Journey) []Sentence {
+	var out []Sentence
+	for _, missing := range []string{j.NoRecord, j.Problem} {
+		if missing != "" {
+			out = append(out, Sentence{Look{SignWarn, Warn}, safe(missing, 2000)})
+		}
+	}
+	return out
+}
+
+// LinkFor says for whom a link is and how often it works.
+const LinkFor = "for the customer's browser; works once"
+
+// LinkLeft says how long a link works that ends at until.
+func LinkLeft(o Options, until time.Time) Sentence {
+	if !o.Now.Before(until) {
+		return Sentence{Look{SignBad, Bad}, "has expired"}
+	}
+	left, _ := format.Until(until, o.Now)
+	return Sentence{Look{SignGood, Good}, "expires in " + left}
+}
+
+// steps are how far a replacement came, in words.
+var steps = map[replace.Step]string{
+	replace.Planned:    "nothing was sent yet",
+	replace.Removing:   "the removal was sent, its outcome is unknown",
+	replace.Removed:    "the old document is removed, the new one is not uploaded",
+	replace.Uploading:  "the old document is removed, the outcome of the upload is unknown",
+	replace.Uploaded:   "the old document is removed, the new one is uploaded but not attached",
+	replace.Attaching:  "the attachment was sent, its outcome is unknown",
+	replace.Abandoning: "it is being abandoned: the old document is restored",
+}
+
+// JobStep says how far a replacement came.
+func JobStep(j replace.Job) string {
+	if words, known := steps[j.Step]; known {
+		if !j.Restored.IsZero() {
+			words += "; as of the backup of " + j.Restored.UTC().Format("2006-01-02 15:04:05 UTC")
+		}
+		return words
+	}
+	return safe(string(j.Step), 60)
+}
+
+// JobColumns are the columns of replacements that did not end.
+var JobColumns = []Column[replace.Job]{
+	textColumn("job", field.Column{}, func(j replace.Job) string { return safe(j.ID, 120) }),
+	textColumn("operation", field.Column{}, func(j replace.Job) string { return safe(j.OPID, 120) }),
+	textColumn("old document", field.Column{}, func(j replace.Job) string { return safe(j.OldGUID, 120) }),
+	textColumn("new file", field.Column{}, func(j replace.Job) string { return safe(j.FileName, 300) }),
+	exactly(textColumn("step", field.Column{}, JobStep), func(j replace.Job) string { return safe(string(j.Step), 60) }),
+	textColumn("problem", field.Column{}, func(j replace.Job) string { return safe(j.Problem, 2000) }),
+}
+
+// AskedResume is what a question about going on with a replacement shows.
+func AskedResume(j replace.Job) []Fact {
+	return []Fact{{Label: "job", Value: safe(j.ID, 120)}, {Label: "step", Value: JobStep(j), Long: true},
+		{Label: "new file", Value: safe(j.FileName, 300), Long: true}}
+}
+
+// memberWidth bounds the column of a member without a Go field, in cells.
+const memberWidth = 24
+
+// numeric matches a number, or an amount with its currency.
+var numeric = regexp.MustCompile(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
+
+// Member is the column of a member without a Go field, in plain words.
+type Member struct {
+	Column[api.Tariff]
+	Moment bool // it holds times
+}
+
+// Members returns the columns of these rules' members without a Go field, each as wide as its content; times come
+// last and are hidden first in a narrow window.
+func Members(o Options, all []api.Tariff) []Member {
+	labels, moments := api.Members(all)
+	out := make([]Member, len(labels))
+	for i, label := range labels {
+		moment := i >= len(labels)-moments
+		c := Column[api.Tariff]{Name: label, Align: Right,
+			Column: field.Column{Title: untrusted.Text(memberLabel(label)).Line(memberWidth),
+				HidePriority: min(i, 3)}}
+		c.Min = utf8.RuneCountInString(c.Title)
+		c.Cell = func(o Options, t api.Tariff) Cell { return member(o, t, label, moment) }
+		for _, t := range all {
+			text := c.Cell(o, t).Text
+			c.Min = max(c.Min, utf8.RuneCountInString(text))
+			if d := t.Member(label); !d.Money.Empty() {
+				c.Align = Decimal
+			} else if text != "" && !numeric.MatchString(text) {
+				c.Align = Left
+			}
+		}
+		if c.Min > memberWidth {
+			c.Min, c.Flex = memberWidth, 1
+		}
+		if moment {
+			c.HidePriority = 5
+		}
+		out[i] = Member{c, moment}
+	}
+	return out
+}
+
+// member is the cell of a rule's member. Commands show times as received.
+func member(o Options, t api.Tariff, label string, moment bool) Cell {
+	d := t.Member(label)
+	value := mask.Detail(d, o.Masked)
+	out := Cell{Text: value.Line(200)}
+	switch {
+	case o.Zone != nil && !d.Money.Empty() && value == d.Value:
+		out.Text = format.Money(d.Money)
+	case moment && !d.At.IsZero() && o.Zone != nil:
+		out.Text = format.Minute(d.At.Time, o.Zone)
+	case d.Odd && o.Sign != nil:
+		out.Text, out.Tone = out.Text+" "+o.Sign(SignWarn), Warn
+	case d.Odd:
+		out.Text += " (cannot be read)"
+	}
+	return out
+}
+
+// words describe what the acts do to a document's entry.
+var words = map[api.ActKind]string{api.ActRemoveDocument: "removed", api.ActAttachDocument: "added"}
+
+// overlap is how long before the previous state a write may have been sent: news of other fields can arrive before
+// its answer.
+const overlap = 2 * time.Minute
+
+// attribute records in moments, oldest first, who changed documents. A write explains one change: the first of its
+// kind to its document that was seen after it.
+func attribute(all []Moment, writes []Write) {
+	left := slices.Clone(writes)
+	slices.SortFunc(left, func(a, b Write) int { return a.At.Compare(b.At) })
+	for i := range all {
+		m := &all[i]
+		for _, c := range m.Changes {
+			item, word := entry(m.Changes, c)
+			guid, ok := documentOf(item)
+			if !ok || m.Before == nil || m.Who[item] != "" {
+				continue
+			}
+			from, to := m.Before.At.Add(-overlap), m.At
+			at := slices.IndexFunc(left, func(w Write) bool {
+				return w.Item == guid && words[w.Act] == word && !w.At.After(to) && w.At.After(from)
+			})
+			if at < 0 || left[at].Who == "" {
+				continue
+			}
+			if m.Who == nil {
+				m.Who = map[string]string{}
+			}
+			m.Who[item] = untrusted.Text(left[at].Who).Line(40)
+			left = slices.Delete(left, at, at+1)
+		}
+	}
+}

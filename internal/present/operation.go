@@ -1,10 +1,16 @@
 package present
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/cockroachdb/apd/v3"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -181,4 +187,300 @@ func Headline(o Options, op api.Operation, phase api.Phase) (state, pays []Span)
 		pays = append(pays, Span{" → ", Dim}, Span{format.Money(op.DestinationAmount.Sum), Strong})
 	}
 	return state, pays
+}
+
+// maxMore bounds the listed members without a Go field.
+const maxMore = 200
+
+// The fields of accounts, counterparties and rules by section; a field in none of them follows the first section.
+var (
+	accountOwn      = []string{"status", "name", "number", "id", "currency", "default", "associate", "created", "updated"}
+	accountMoney    = []string{"balance", "hold"}
+	accountWho      = []string{"customer", "cuid"}
+	counterpartyOwn = []string{"name", "description", "id", "created", "updated"}
+	counterpartyOf  = []string{"status", "accounts", "customer", "cuid"} // in sections of their own
+	tariffOwn       = []string{"from", "to", "type", "payment", "percent", "fixed", "cuid", "id"}
+	tariffOthers    = []string{"others"} // one by one, below
+)
+
+// held are the fields that the record has: empty texts are omitted.
+func held[T any](o Options, c *field.Catalogue[T], r T, names ...string) []Fact {
+	return Fields(o, c, r, slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		f := c.Get(name)
+		return f.Text != nil && !f.Status && f.Text(r) == ""
+	})...)
+}
+
+// under prefixes the names of facts, to distinguish them within the record: "customer name".
+func under(of string, facts []Fact) []Fact {
+	for i := range facts {
+		facts[i].Name = of + " " + facts[i].Label
+	}
+	return facts
+}
+
+// others is the section of members without a Go field; no section if there are none.
+func others[T any](o Options, c *field.Catalogue[T], record []Section, unknown []api.Field) []Section {
+	facts, left := o.More(unreadValues(o, c, record, unknown), maxMore)
+	if left > 0 {
+		facts = append(facts, Fact{Label: "…", Value: format.Count(left) + " more, in the record as JSON", Tone: Warn,
+			Long: true, Note: true})
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	return []Section{{Title: "Other fields from the service", Facts: facts}}
+}
+
+// unreadValues puts each value that its field could not read beside that field, and returns the other unknown members.
+func unreadValues[T any](o Options, c *field.Catalogue[T], record []Section, unknown []api.Field) []api.Field {
+	return slices.DeleteFunc(slices.Clone(unknown), func(u api.Field) bool {
+		at := slices.IndexFunc(c.All(), func(f field.Field[T]) bool { return f.JSON == u.Path })
+		for i := range record {
+			if u.Odd && at >= 0 && record[i].unread(o, c.All()[at].Name, u) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// unread replaces the fact of a name and the note below it by the value that could not be read; false if it has none.
+func (s *Section) unread(o Options, name string, u api.Field) bool {
+	at := slices.IndexFunc(s.Facts, func(f Fact) bool { return f.Key() == name })
+	if at < 0 {
+		return false
+	}
+	value, end := mask.Detail(api.Details([]api.Field{u})[0], o.Masked), at+1
+	if end < len(s.Facts) && s.Facts[end].Note {
+		end++
+	}
+	s.Facts = slices.Replace(s.Facts, at, end, Fact{Name: name, Label: s.Facts[at].Label, Tone: Warn, Long: true,
+		Value: "? (cannot be read: " + value.Line(300) + ")", Copy: string(value)})
+	return true
+}
+
+// Account is a whole account: its own facts, its money, its requisites, and its customer.
+func Account(o Options, a api.Account) []Section {
+	own := held(o, field.Accounts, a, slices.Concat(accountOwn, rest(field.Accounts, accountOwn, accountMoney,
+		accountWho))...)
+	out := []Section{{Title: "Account", Facts: own}, {Title: "Money", Facts: Fields(o, field.Accounts, a,
+		accountMoney...)}}
+	for _, usd := range []struct {
+		label string
+		of    *api.Money
+	}{{"balance in USD", a.Balance.Default}, {"hold in USD", a.Hold.Default}} {
+		if usd.of != nil {
+			out[1].Facts = append(out[1].Facts, o.Money(usd.label, *usd.of)...)
+		}
+	}
+	for _, set := range a.Requisites {
+		s := Section{Title: "Requisites: " + set.Title.Line(60)}
+		for _, it := range set.Items {
+			s.Facts = append(s.Facts, Fact{Label: cmp.Or(it.Key, "value").Line(40), Value: it.Number.Line(500), Long: true,
+				Copy: string(it.Number)})
+		}
+		s.Facts = under(strings.TrimSpace("requisites "+set.Title.Line(40)), s.Facts)
+		out = append(out, s)
+	}
+	who := append([]Fact{o.Status("status", a.Customer.Status)}, Texts("name", string(a.Customer.Name), "cuid",
+		string(a.Customer.ID))...)
+	who = under("customer", append(who, o.Details(a.Customer.Details())...))
+	out = append(out, Section{Title: "Customer", Facts: who})
+	return append(out, others(o, field.Accounts, out, a.Unknown())...)
+}
+
+// Counterparty is a whole counterparty: its accounts, its own facts, and the customer who pays it.
+func Counterparty(o Options, p api.Counterparty) []Section {
+	var out []Section
+	for _, a := range p.Accounts {
+		facts := append([]Fact{o.Status("status", a.Status)}, Texts("name", string(a.Name), "number", string(a.Number),
+			"currency", string(a.CurrencyCode), "type", string(a.Type), "bank", string(a.Bank.Name),
+			"bank number", string(a.Bank.Number), "routing number", string(a.Bank.RoutingNumber))...)
+		if a.UpdatedAt.Raw != "" {
+			facts = append(facts, o.Moment("updated", a.UpdatedAt))
+		}
+		out = append(out, Section{Title: "Account " + a.ID.Line(40), Facts: under("account "+a.ID.Line(40), facts)})
+	}
+	own := held(o, field.Counterparties, p, slices.Concat(counterpartyOwn, rest(field.Counterparties, counterpartyOwn,
+		counterpartyOf))...)
+	if p.Accounts == nil {
+		own = append(own, Fields(o, field.Counterparties, p, "accounts")...)
+	}
+	own = append(own, o.Details(p.Profile.Details())...)
+	who := under("customer", Texts("name", string(p.Customer.Name), "cuid", string(p.Customer.CUID)))
+	out = append(out, Section{Title: "Counterparty", Facts: own}, Section{Title: "Customer", Facts: who})
+	return append(out, others(o, field.Counterparties, out, p.Unknown())...)
+}
+
+// PaymentLimit is a whole payment limit.
+func PaymentLimit(o Options, t api.Tariff) []Section { return tariff(o, "Payment limit", t) }
+
+// Commission is a whole commission.
+func Commission(o Options, t api.Tariff) []Section { return tariff(o, "Commission", t) }
+
+func tariff(o Options, title string, t api.Tariff) []Section {
+	own := held(o, field.Tariffs, t, slices.Concat(tariffOwn, rest(field.Tariffs, tariffOwn, tariffOthers))...)
+	out := []Section{{Title: title, Facts: own}}
+	return append(out, others(o, field.Tariffs, out, t.Unknown())...)
+}
+
+// Customer is a whole customer record.
+func Customer(o Options, c api.Customer) []Section {
+	facts := append([]Fact{{Label: "name", Value: c.DisplayName().Line(200), Long: true, Copy: string(c.DisplayName())}},
+		PersonOf(c)...)
+	facts = append(facts, Fact{Label: "type", Value: c.Type.Line(40), Copy: string(c.Type)}, o.Status("status", c.Status))
+	return []Section{{Facts: append(facts, o.Details(c.Details())...)}}
+}
+
+// PersonOf returns the name in the record if DisplayName is the company's and the two differ; else nothing.
+func PersonOf(c api.Customer) []Fact {
+	if c.Person() == c.DisplayName() {
+		return nil
+	}
+	return Text("name in record", c.Person(), "")
+}
+
+// File lists the facts of a customer's file; its id is first.
+func File(o Options, cuid string, f api.CustomerFile) []Fact {
+	out := []Fact{{Label: "file id", Value: f.ID.Line(64), Copy: string(f.ID)},
+		{Label: "file", Value: cmp.Or(f.Title().Line(200), f.ID.Line(36)), Long: true, Copy: string(f.Title())}}
+	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
+	out = append(out, Fact{Label: "size", Value: format.Size(f.Size)}, Fact{Label: "created",
+		Value: format.Time(f.Made().Time, o.Zone)}, lockFact(f.Lock(), "it cannot be deleted"))
+	return append(append(out, Texts("state", string(f.Status), "description", string(f.Info))...),
+		Fact{Label: "customer id", Value: safe(cuid, 64), Copy: cuid})
+}
+
+// Document lists all facts of an operation's document.
+func Document(o Options, d api.Document) []Fact {
+	out := []Fact{{Label: "name", Value: d.FileName.Line(400), Copy: string(d.FileName)},
+		{Label: "document id", Value: d.GUID.Line(64), Copy: string(d.GUID)},
+		{Label: "type", Value: d.DocType.Line(64), Copy: string(d.DocType)},
+		{Label: "media type", Value: cmp.Or(d.MIME.Line(128), "–"), Copy: string(d.MIME)},
+		{Label: "size", Value: format.Size(d.Size) + " (" + format.Count(int(d.Size)) + " bytes)"},
+		{Label: "created", Value: o.moment(d.CreateAt.Time)}}
+	out = append(out, lockFact(d.Lock, "it cannot be removed or replaced"))
+	if d.Info != "" {
+		out = append(out, Fact{Label: "description", Value: d.Info.Line(400), Copy: string(d.Info)})
+	}
+	if odd := format.Suspicious(d.FileName); odd != "" {
+		out = append(out, Fact{Label: "! unsafe name", Value: odd, Tone: Warn, Note: true})
+	}
+	if odd := format.Suspicious(d.Info); odd != "" {
+		out = append(out, Fact{Label: "! unsafe description", Value: odd, Tone: Warn, Note: true})
+	}
+	return out
+}
+
+// lockFact says whether a document or a file is locked; means is what a lock means for it.
+func lockFact(l api.Lock, means string) Fact {
+	switch l {
+	case api.Locked:
+		return Fact{Label: "locked", Value: "yes, " + means, Tone: Warn}
+	case api.LockRefused:
+		return Fact{Label: "locked", Value: "yes: the service refused to remove it because it is locked", Tone: Warn}
+	case api.Unlocked:
+		return Fact{Label: "locked", Value: "no"}
+	}
+	return Fact{Label: "locked", Value: "? (the service does not say)", Tone: Warn}
+}
+
+// LockWord is the word for a document's lock in a line, "" if it is not locked.
+func LockWord(l api.Lock) string {
+	switch {
+	case l.Is():
+		return "locked"
+	case l == api.LockUnknown:
+		return "lock not known"
+	}
+	return ""
+}
+
+// Differences lists the differences between two states of an operation, the most important first.
+func Differences(a, b api.Operation) []index.Change { return Important(index.Diff(a, b)) }
+
+// entry reports whether a change is part of a list entry that was added, removed or changed in several fields, and
+// describes it once: "documents[g-1]", "removed".
+func entry(all []index.Change, c index.Change) (item, word string) {
+	i := strings.IndexByte(c.Path, ']')
+	if i < 0 {
+		return "", ""
+	}
+	item = c.Path[:i+1]
+	n, came, went := 0, true, true
+	for _, o := range all {
+		if strings.HasPrefix(o.Path, item) {
+			n++
+			came, went = came && o.Before == "", went && o.After == ""
+		}
+	}
+	switch {
+	case came:
+		return item, "added"
+	case went:
+		return item, "removed"
+	case n > 1:
+		return item, "changed"
+	}
+	return "", ""
+}
+
+// timeOfChange is the path of the time of the last change.
+const timeOfChange = "updatedAt"
+
+// Important sorts changes by importance: status, money, the rest, and last the time of the change.
+func Important(list []index.Change) []index.Change {
+	var first, money, rest, last []index.Change
+	for _, c := range list {
+		switch {
+		case c.Path == "status":
+			first = append(first, c)
+		case c.Money:
+			money = append(money, c)
+		case c.Path == timeOfChange:
+			last = append(last, c)
+		default:
+			rest = append(rest, c)
+		}
+	}
+	return append(append(append(first, money...), rest...), last...)
+}
+
+// FieldName is the catalogue's name of a change's field; other names come from outside.
+func FieldName(c index.Change) string { return untrusted.Text(field.PathLabel(c.Path)).Line(120) }
+
+// Value is a value of a change in at most max runes, exact for money; account numbers are masked if masking is on. A
+// missing one is a dash.
+func Value(o Options, c index.Change, v untrusted.Text, max int) string {
+	switch {
+	case v == "":
+		return "–"
+	case c.Money:
+		return amount(string(v))
+	case o.Zone != nil && field.IsTime(c.Path):
+		if at, err := time.Parse(time.RFC3339Nano, string(v)); err == nil {
+			return format.Time(at, o.Zone)
+		}
+	}
+	return Held(o, c, v).Line(max)
+}
+
+// Held is the value of a field, masked if masking is on.
+func Held(o Options, c index.Change, v untrusted.Text) untrusted.Text {
+	return mask.Detail(api.Detail{Path: c.Path, Value: v}, o.Masked)
+}
+
+// amount reformats "EUR 12.5" as the console shows money; anything else is unchanged.
+func amount(s string) string {
+	code, number, ok := strings.Cut(s, " ")
+	if !ok || number == "" || strings.Trim(number, "-.0123456789") != "" {
+		return untrusted.Text(s).Line(200)
+	}
+	d, _, err := apd.NewFromString(number)
+	if err != nil {
+		return untrusted.Text(s).Line(200)
+	}
+	digits, _ := format.Digits(code)
+	return format.Number(d, digits) + " " + untrusted.Text(code).Line(12)
 }

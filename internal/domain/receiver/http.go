@@ -1,17 +1,24 @@
 package receiver
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"opdeck/api/hook"
+	"opdeck/api/untrusted"
 	"opdeck/internal/system/listen"
 )
 
@@ -234,4 +241,176 @@ func local(req *http.Request) bool {
 		}
 	}
 	return isLoopbackHost(req.Host)
+}
+
+// ServerOptions say where to listen. Zero fields mean the defaults below.
+type ServerOptions struct {
+	Listen string      // "127.0.0.1:8788"
+	TLS    *tls.Config // nil: plain HTTP, for loopback or behind the proxy of Options.Proxies
+
+	MaxConns      int           // listen.MaxConns
+	HeaderTimeout time.Duration // 5 s
+	IdleTimeout   time.Duration // 60 s
+}
+
+const maxHeader = 16 << 10 // bytes; net/http adds 4 KiB
+
+// Server serves a receiver on the network.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	conns    listen.Conns
+}
+
+// Listen opens the port. Without TLS it must be a loopback address, unless a proxy is configured; with verify =
+// "none" always.
+func Listen(ctx context.Context, r *Receiver, opt ServerOptions) (*Server, error) {
+	opt.HeaderTimeout, opt.IdleTimeout = cmp.Or(opt.HeaderTimeout, 5*time.Second), cmp.Or(opt.IdleTimeout, 60*time.Second)
+	if err := allowed(r, opt); err != nil {
+		return nil, err
+	}
+	l, err := listen.Open(ctx, "webhooks", opt.Listen)
+	if err != nil {
+		return nil, err
+	}
+	if opt.TLS != nil {
+		c := opt.TLS.Clone()
+		c.NextProtos = []string{"http/1.1"}
+		c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
+		l = tls.NewListener(l, c)
+	}
+	s := &Server{listener: l, conns: listen.Conns{Max: opt.MaxConns}}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	s.http = &http.Server{
+		Handler: r, Protocols: protocols, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: opt.HeaderTimeout, ReadTimeout: opt.HeaderTimeout + r.opt.BodyTimeout,
+		WriteTimeout: opt.HeaderTimeout + r.opt.BodyTimeout + r.opt.StoreTimeout + 5*time.Second,
+		IdleTimeout:  opt.IdleTimeout,
+		ErrorLog:     slog.NewLogLogger(r.opt.Log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+func allowed(r *Receiver, opt ServerOptions) error {
+	host, _, err := net.SplitHostPort(opt.Listen)
+	if err != nil {
+		return fmt.Errorf("webhooks: listen = %q is not an address; write it like 127.0.0.1:8788", opt.Listen)
+	}
+	switch {
+	case r.opt.Verifier == nil:
+		return errors.New("webhooks: no verifier is configured")
+	case isLoopbackHost(host):
+		return nil
+	case r.opt.Verifier.Name() == hook.VerifyNone:
+		return fmt.Errorf("webhooks: verify = \"none\" listens on loopback only, not on %q", opt.Listen)
+	case opt.TLS == nil && len(r.opt.Proxies) == 0:
+		return fmt.Errorf("webhooks: %q is open to others and has no TLS; listen on 127.0.0.1, or name the proxy in front",
+			opt.Listen)
+	}
+	return nil
+}
+
+// isLoopbackHost reports whether a host, with or without a port, is this one by name or address.
+func isLoopbackHost(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// Addr is the address of the server.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Serve serves until ctx ends, then gives running requests five seconds, and returns nil. The receiver stays open.
+func (s *Server) Serve(ctx context.Context) error {
+	return listen.Serve(ctx, "webhooks", s.http, s.listener, &s.conns, 5*time.Second)
+}
+
+// Reasons that the code compares; the others are literals.
+const (
+	reasonPath       = "path"
+	reasonMethod     = "method"
+	reasonStray      = "stray" // path or method, without any proof
+	reasonTooMany    = "too_many"
+	reasonNotStored  = "not_stored"
+	reasonUnreadable = "unreadable"
+)
+
+func unauthorized(a *hook.AuthError) *Rejection {
+	return &Rejection{Status: http.StatusUnauthorized, Reason: a.Reason, Detail: a.Detail, Algorithm: a.Algorithm,
+		Claims: a.Claims}
+}
+
+// reject counts a rejected delivery, stores what helps to find the cause, and logs each reason once a minute. no
+// has the status and the reason; reject fills in the rest.
+func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *Rejection) {
+	switch {
+	case no.Status == http.StatusUnauthorized:
+		r.stats.count(func(c *Counters) { c.Unauthorized++; c.Reasons[no.Reason]++ }) // a few fixed words
+	case no.Reason == reasonTooMany:
+		r.stats.count(func(c *Counters) { c.Limited++ })
+	case no.Status != http.StatusServiceUnavailable:
+		r.stats.count(func(c *Counters) { c.Rejected++ })
+	}
+	if (no.Reason == reasonPath || no.Reason == reasonMethod) && req.Header.Get(r.opt.Header) == "" {
+		no.Reason = reasonStray
+	}
+	no.At, no.Source = r.opt.Now().UTC(), "unknown"
+	if from.IsValid() {
+		no.Source = Source(from.String())
+	}
+	busy := no.Status == http.StatusServiceUnavailable // the sender retries: nothing to inspect
+	if !busy {
+		no.Request = untrusted.Text(req.Method + " " + req.URL.EscapedPath()).Line(maxHeaderValue)
+		no.Header = safeHeader(req, r.opt.Header)
+		no.Size = int64(len(body))
+		no.Body = slices.Clone(body[:min(len(body), MaxRejectedBody)])
+	}
+	r.rejects.add(*no, !busy)
+	if no.Reason == reasonNotStored {
+		return // already logged
+	}
+	if n, ok := r.lines.Allow("", no.Reason, no.At); ok {
+		r.opt.Log.Warn("webhook rejected", "reason", no.Reason, "status", no.Status, "source", string(no.Source), "detail",
+			no.Detail, "held_back", n)
+	}
+}
+
+const (
+	maxHeaderFields = 40
+	maxHeaderValue  = 200 // characters per value
+)
+
+// harmless are the names whose values are stored: none is a proof.
+var harmless = []string{"Accept", "Accept-Encoding", "Content-Encoding", "Content-Length", "Content-Type", "Date",
+	"Expect", "Transfer-Encoding", "User-Agent", "Via", "Webhook-Id", "Webhook-Timestamp", "X-Forwarded-For",
+	"X-Forwarded-Proto", "X-Request-Id"}
+
+// safeHeader is a request's header without anything that may be secret: it keeps only the values of harmless names,
+// and removes anything like a token. The value of proof is always removed.
+func safeHeader(req *http.Request, proof string) []HeaderField {
+	out := []HeaderField{{"Host", untrusted.Text(req.Host).Line(maxHeaderValue)}}
+	names := make([]string, 0, len(req.Header))
+	for name := range req.Header {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, v := range req.Header[name] {
+			if len(out) == maxHeaderFields {
+				return out
+			}
+			if !slices.Contains(harmless, name) || strings.EqualFold(name, proof) || strings.Contains(v, "eyJ") {
+				v = Redacted
+			}
+			out = append(out, HeaderField{untrusted.Text(name).Line(60), untrusted.Text(v).Line(maxHeaderValue)})
+		}
+	}
+	return out
 }

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io"
+	"math"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +18,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
+	"opdeck/internal/system/wholefile"
 )
 
 var accountCommands = commands{act.AccountList: accountListCommand, act.AccountGet: accountGetCommand}
@@ -47,4 +53,143 @@ func accountGetCommand(r *root) *cobra.Command {
 		}
 		return out.card(acc, card(present.Account(r.options(ctx, a), acc)))
 	})
+}
+
+var counterpartyCommands = commands{act.CounterpartyList: counterpartyListCommand,
+	act.CounterpartyGet: counterpartyGetCommand}
+
+func counterpartyListCommand(r *root) *cobra.Command {
+	var q api.CounterpartyQuery
+	columns := []string{"id", "name", "status", "accounts", "customer", "updated"}
+	cmd := listsPage(r, endpoint.ListCounterparties, field.Counterparties, columns,
+		func() (api.CounterpartyQuery, error) { return q, nil })
+	cmd.Flags().StringVar(&q.Name, "name", "", "part of the name")
+	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer whose counterparties are listed")
+	cmd.Flags().StringVar(&q.CustomerName, "customer-name", "", "that customer's name")
+	pageFlags(cmd, &q.Page, &q.Size, "counterparties per page")
+	return cmd
+}
+
+func counterpartyGetCommand(r *root) *cobra.Command {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
+		out one[api.Counterparty]) error {
+		p, err := endpoint.Do(ctx, a.Client, endpoint.GetCounterparty, args[0])
+		if err != nil {
+			return err
+		}
+		return out.card(p, card(present.Counterparty(r.options(ctx, a), p)))
+	})
+}
+
+var tariffCommands = commands{act.TariffLimits: tariffLimitsCommand, act.TariffCommissions: tariffCommissionsCommand}
+
+func tariffLimitsCommand(r *root) *cobra.Command {
+	return tariffsCommand(r, endpoint.ListPaymentLimits, "from", "to", "payment", "cuid", "id")
+}
+
+func tariffCommissionsCommand(r *root) *cobra.Command {
+	return tariffsCommand(r, endpoint.ListCommissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
+}
+
+// tariffsCommand lists rules with these columns.
+func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[api.Tariff]],
+	columns ...string) *cobra.Command {
+	var q api.TariffQuery
+	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
+		out many[pageJSON[api.Tariff], api.Tariff]) error {
+		p, err := endpoint.Do(ctx, a.Client, call, q)
+		if err != nil {
+			return err
+		}
+		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items,
+			tariffTable(r.options(ctx, a), p.Items, columns...))
+	})
+	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
+	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
+	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they apply to")
+	pageFlags(cmd, &q.Page, &q.Size, "rules per page")
+	return cmd
+}
+
+// tariffTable has columns of the catalogue, and one for each member without a Go field, under the service's name.
+func tariffTable(o present.Options, items []api.Tariff, columns ...string) *table {
+	t := fieldTable(o, field.Tariffs, items, columns...)
+	received := present.Options{Masked: o.Masked} // times as they came: programs get those
+	for _, m := range present.Members(received, items) {
+		var shown func(time.Time) string
+		if m.Moment {
+			shown = listTime(o, field.Column{})
+		}
+		cells := make([]string, len(items))
+		for i, it := range items {
+			cells[i] = m.Cell(received, it).Text
+		}
+		t.extend(oneLine(m.Name), cells, shown)
+	}
+	return t
+}
+
+// unbounded as the limit of read means none.
+const unbounded = math.MaxInt64 - 1
+
+// read reads the file named by an argument, or standard input for -, up to max bytes; tooLarge is the error for more.
+func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
+	in, done, err := openAll(r, []string{name})
+	defer done()
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(in, max+1))
+	switch {
+	case err != nil:
+		return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
+	case int64(len(b)) > max:
+		return nil, &api.Error{Kind: api.Usage, Public: tooLarge}
+	}
+	return b, nil
+}
+
+// openAll opens files as one concatenated reader; done closes them.
+func openAll(r *root, names []string) (all io.Reader, done func(), err error) {
+	var files []io.Reader
+	var closers []io.Closer
+	done = func() {
+		for _, c := range closers {
+			_ = c.Close()
+		}
+	}
+	for _, name := range names {
+		if name == "-" {
+			files = append(files, r.env.In)
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, done, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
+		}
+		files, closers = append(files, f), append(closers, f)
+	}
+	return io.MultiReader(files...), done, nil
+}
+
+// notToTerminal returns an error if the output is a terminal, for bytes that could control it.
+func (r *root) notToTerminal(what string) error {
+	if !r.env.OutTTY {
+		return nil
+	}
+	return usage("%s is not written to a terminal: name a file, or send the output to a file or a pipe", what)
+}
+
+// toFile passes fn standard output, or a new file of mode 0600 that is removed if fn fails.
+func (r *root) toFile(args []string, fn func(io.Writer) error) error {
+	if len(args) == 0 || args[0] == "-" {
+		return fn(r.env.Out)
+	}
+	err := wholefile.Write(args[0], fn)
+	var worded *api.Error
+	if err == nil || errors.As(err, &worded) {
+		return err
+	}
+	return &api.Error{Kind: api.Usage, Public: "The file cannot be written, or already exists: " + args[0] + ".",
+		Err: err}
 }

@@ -4,18 +4,31 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"os"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"opdeck/api"
 	"opdeck/api/evidence"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/eventfilter"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
+	"opdeck/internal/surface/console"
 )
 
 // commands maps acts to the makers of their commands; each group's are in its file. Usage, arguments, help, role,
@@ -263,4 +276,366 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 		return nil
 	}
 	return &api.Error{Kind: api.Usage, Public: "Not confirmed; nothing was sent."}
+}
+
+// Build describes the source of a program.
+type Build struct {
+	Release string // "1.4.0", or "dev"
+	Commit  string // in full, with ".dirty" if there were uncommitted changes; empty: not known
+	Built   string // RFC 3339; empty: not known
+}
+
+// word is release and short commit: "1.4.0+0123456789ab".
+func (b Build) word() string {
+	if b.Commit == "" {
+		return b.Release
+	}
+	rev, dirty, _ := strings.Cut(b.Commit, ".")
+	if dirty != "" {
+		dirty = "." + dirty
+	}
+	return b.Release + "+" + rev[:min(len(rev), 12)] + dirty
+}
+
+// about describes the build in one line.
+func (b Build) about(version string) string {
+	line := "opdeck " + version
+	if b.Commit != "" {
+		line += ", commit " + b.Commit
+	}
+	if b.Built != "" {
+		line += ", built " + b.Built
+	}
+	return line + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH
+}
+
+// buildJSON is what this program was built from.
+type buildJSON struct {
+	Arch    string `json:"arch"`
+	Built   string `json:"built"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Version string `json:"version"`
+}
+
+func versionCommand(r *root) *cobra.Command {
+	cmd := &cobra.Command{Long: "Prints version, commit and build."}
+	return alone(r, cmd, func(_ context.Context, _ []string, out one[buildJSON]) error {
+		b := r.env.Build
+		return out.data(buildJSON{runtime.GOARCH, b.Built, b.Commit, runtime.Version(), runtime.GOOS, r.env.Version},
+			b.about(r.env.Version))
+	})
+}
+
+func completionCommand(r *root) *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{ValidArgs: shells,
+		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Long: "Prints a script that completes commands, flags, contexts and ids. For example:\n\n" +
+			"  bash:  source <(opdeck completion bash)\n  zsh:   opdeck completion zsh > \"${fpath[1]}/_opdeck\"\n" +
+			"  fish:  opdeck completion fish > ~/.config/fish/completions/opdeck.fish",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			top, out := cmd.Root(), r.env.Out
+			return map[string]func() error{
+				"bash":       func() error { return bashCompletion(top, out) },
+				"zsh":        func() error { return top.GenZshCompletion(out) },
+				"fish":       func() error { return top.GenFishCompletion(out, true) },
+				"powershell": func() error { return top.GenPowerShellCompletionWithDesc(out) },
+			}[args[0]]()
+		}}
+}
+
+// bashWords joins the words that bash splits at = and :, where the package bash-completion, which cobra's script needs,
+// is not loaded.
+const bashWords = `    if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        local i line=$COMP_LINE
+        words=() cword=0
+        for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
+            if ((i == 0)) || [[ $line == [[:space:]]* ]]; then
+                words+=("${COMP_WORDS[i]}")
+            else
+                words[${#words[@]}-1]+=${COMP_WORDS[i]}
+            fi
+            line=${line#"${line%%[![:space:]]*}"}
+            line=${line#"${COMP_WORDS[i]}"}
+            ((i == COMP_CWORD)) && cword=$((${#words[@]} - 1))
+        done
+        cur=${words[cword]} prev=${words[cword > 0 ? cword - 1 : 0]}
+        return 0
+    fi
+`
+
+// bashCompletion writes the script for bash.
+func bashCompletion(top *cobra.Command, out io.Writer) error {
+	var b strings.Builder
+	if err := top.GenBashCompletionV2(&b, true); err != nil {
+		return err
+	}
+	const start = "    COMPREPLY=()\n    _get_comp_words_by_ref"
+	script := strings.Replace(b.String(), start, "    COMPREPLY=()\n"+bashWords+"    _get_comp_words_by_ref", 1)
+	_, err := io.WriteString(out, script)
+	return err
+}
+
+// addCompletion registers the completion of arguments and flags. It makes no call: values come from the config, the
+// index or the inbox.
+func addCompletion(r *root, top *cobra.Command) error {
+	words := func(list []string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+	}
+	by := func(find func(*root, *cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective)) cobra.CompletionFunc {
+		return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return find(r, cmd, args, typed)
+		}
+	}
+	var orders []string
+	for _, f := range index.SortFields {
+		orders = append(orders, f, "-"+f)
+	}
+	flags := map[string]map[string]cobra.CompletionFunc{
+		"operation": {"filter": by(operationTerms), "sort": words(orders),
+			"view": completes(func() ([]string, error) { return viewNames(r) })},
+		"event": {"filter": eventTerms, "type": words(eventfilter.Types()), "status": words(eventfilter.Statuses())},
+	}
+	errs := []error{top.RegisterFlagCompletionFunc("context", completes(r.contextNames)),
+		top.RegisterFlagCompletionFunc("output", words(outputs))}
+	for _, group := range top.Commands() {
+		for _, cmd := range group.Commands() {
+			for name, fn := range flags[group.Name()] {
+				if cmd.Flags().Lookup(name) != nil {
+					errs = append(errs, cmd.RegisterFlagCompletionFunc(name, fn))
+				}
+			}
+			switch takes, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " "); takes {
+			case "OPID", "OPID...":
+				cmd.ValidArgsFunction = by(operationIDs)
+			case "HOOKID":
+				cmd.ValidArgsFunction = by(eventKeys)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// completes returns a completion from a list.
+func completes(read func() ([]string, error)) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		list, err := read()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeFrom completes from the index or the inbox of the context.
+func completeFrom(r *root, cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string,
+	cobra.ShellCompDirective) {
+	return completes(func() (found []string, err error) {
+		err = r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
+			found, err = read(ctx, a)
+			return err
+		})
+		return found, err
+	})(cmd, nil, "")
+}
+
+func (r *root) contextNames() ([]string, error) {
+	cfg, err := r.loadConfig()
+	names := append(slices.Collect(maps.Keys(cfg.Contexts)), "sandbox")
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+func viewNames(r *root) (out []string, err error) {
+	cfg, err := r.loadConfig()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Views)) {
+		out = append(out, name+"\t"+oneLine(cfg.Views[name].Filter))
+	}
+	return out, err
+}
+
+// operationIDs completes an opid from the index.
+func operationIDs(r *root, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 && cmd.Name() != "get" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return completeFrom(r, cmd, func(ctx context.Context, a *app.App) (found []string, err error) {
+		expr := ""
+		if typed != "" {
+			expr = "id:" + typed
+		}
+		f, err := filter.Parse(expr)
+		if err != nil {
+			return nil, err
+		}
+		w, err := a.Index.Window(ctx, index.Query{Filter: f, After: 20}, a.Now())
+		for _, row := range w.Rows {
+			found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+format.Money(row.Op.SourceAmount.Sum))
+		}
+		return found, err
+	})
+}
+
+// eventKeys completes an event's id with the newest ones of the inbox.
+func eventKeys(r *root, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeFrom(r, cmd, func(ctx context.Context, a *app.App) (out []string, err error) {
+		events, err := a.Hooks().Inbox().List(ctx, receiver.Filter{Limit: 100})
+		for _, s := range events {
+			if strings.HasPrefix(s.Key, typed) && len(out) < 20 {
+				out = append(out, oneLine(s.Key)+"\t"+s.Type.String()+" "+s.ObjectID.Line(64)+", "+string(s.Status))
+			}
+		}
+		return out, err
+	})
+}
+
+// continued returns the suggestions that extend typed at its end.
+func continued(typed string, ways []filter.Suggestion) []string {
+	var out []string
+	for _, w := range ways {
+		one := typed[:w.From] + w.Text
+		if w.Help != "" {
+			one += "\t" + w.Help
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func operationTerms(r *root, cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	out, d := completeFrom(r, cmd, func(ctx context.Context, a *app.App) ([]string, error) {
+		return continued(typed, a.Index.Suggest(ctx, typed, len(typed))), nil
+	})
+	return out, d | cobra.ShellCompDirectiveNoSpace
+}
+
+func eventTerms(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return continued(typed, eventfilter.Table().Complete(typed, len(typed), nil)),
+		cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// manCommand prints the manual page of a command: as text on a terminal, without a pager, and else in man's own format.
+// --dir writes the pages of all commands to a folder: opdeck-operation-list.1 for that command.
+func manCommand(r *root) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{Long: "Prints the manual page of opdeck or of a command: on a terminal as text, and into a " +
+		"pipe in the format of man (opdeck man operation list | man -l -). It writes no file.\n\n" +
+		"--dir writes the pages of all commands to a folder, for packages.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			top := cmd.Root()
+			top.DisableAutoGenTag = true
+			head := &doc.GenManHeader{Section: "1", Source: "opdeck " + r.env.Version, Manual: "opdeck"}
+			if dir != "" {
+				if len(args) > 0 {
+					return usageOf(cmd, "--dir writes the pages of all commands and takes no command")
+				}
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					return &api.Error{Kind: api.Usage, Public: "The folder for the pages cannot be created.", Err: err}
+				}
+				asMarkdown(top)
+				return doc.GenManTree(top, head, dir)
+			}
+			of, err := found(top, args)
+			if err != nil {
+				return err
+			}
+			if r.env.OutTTY {
+				name := strings.ReplaceAll(of.CommandPath(), " ", "-")
+				_, err = fmt.Fprintf(r.env.Out, "%s(1)\n\n%s - %s\n\n%s", name, name, of.Short, helpOf(of))
+				return err
+			}
+			asMarkdown(top)
+			return doc.GenMan(of, head, r.env.Out)
+		}}
+	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands to this folder")
+	return cmd
+}
+
+// asMarkdown makes the texts of the help what the pages are made from: text in columns stays as it is.
+func asMarkdown(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		asMarkdown(sub)
+	}
+	var b strings.Builder
+	columns := false
+	for line := range strings.Lines(cmd.Long) {
+		if now := lastColumn(strings.TrimRight(line, "\n")) > 0; now != columns {
+			columns = now
+			b.WriteString("\n")
+		}
+		if columns {
+			b.WriteString("    " + line)
+		} else {
+			b.WriteString(strings.NewReplacer("<", `\<`, "*", `\*`).Replace(line))
+		}
+	}
+	cmd.Long = b.String()
+}
+
+// console runs the console, and again for each context that the person switches to. If one cannot be opened, it
+// returns to the previous one.
+func (r *root) console(ctx context.Context) error {
+	if !r.plain && r.env.Console == nil {
+		return usage("the console needs a terminal; use --plain without one, or see opdeck --help for the commands")
+	}
+	before, switched, notice, in := "", false, "", lineByLine{bufio.NewReader(r.env.In)}
+	for {
+		opened, err := r.consoleOn(ctx, in, notice)
+		var next *console.SwitchContext
+		switch {
+		case errors.As(err, &next):
+			before, switched, notice, r.context = r.context, true, "", next.Name
+		case err != nil && !opened && switched:
+			notice = "Context " + safeText(r.context) + " cannot be opened. " + asError(err).Public
+			switched, r.context = false, before
+		default:
+			return err
+		}
+	}
+}
+
+// consoleOn runs the console on the current context; it shows notice first.
+func (r *root) consoleOn(ctx context.Context, in io.Reader, notice string) (opened bool, err error) {
+	err = r.with(ctx, "console", func(ctx context.Context, a *app.App) error {
+		opened = true
+		if err := a.Audit.Unrecorded(); err != nil && notice == "" {
+			notice = keyless(err)
+		}
+		if r.plain {
+			return console.RunPlain(ctx, a, console.PlainOptions{In: in, Out: r.env.Out, Width: r.env.OutWidth,
+				Getenv: r.env.Getenv, Secret: r.env.Secret, Notice: notice})
+		}
+		r.drawn.Store(true)
+		defer r.drawn.Store(false)
+		err := r.env.Console(ctx, a, ConsoleOptions{NoColor: r.noColor || os.Getenv("NO_COLOR") != "", Notice: notice})
+		if err == nil && a.Config.Path == "" && a.Context.Sandbox {
+			sayNextSteps(r, a.State)
+		}
+		return err
+	})
+	return opened, err
+}
+
+// lineByLine returns at most one line per Read, so that the console of one context does not consume input for the
+// next.
+type lineByLine struct{ r *bufio.Reader }
+
+func (l lineByLine) Read(p []byte) (int, error) {
+	for n := range p {
+		b, err := l.r.ReadByte()
+		if err != nil {
+			return n, err
+		}
+		p[n] = b
+		if b == '\n' || l.r.Buffered() == 0 {
+			return n + 1, nil
+		}
+	}
+	return len(p), nil
 }

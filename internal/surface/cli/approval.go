@@ -13,6 +13,8 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/note"
+	"opdeck/internal/domain/notify"
 	"opdeck/internal/present"
 )
 
@@ -137,4 +139,68 @@ func approvalDecideCommand(r *root, sentence func(approval.Request) string, need
 	cmd.Flags().StringVar(&reason, "reason", "", "kept with the decision and in the audit trail")
 	cmd.Flags().StringVar(&digest, "digest", "", "digest of the request that you read")
 	return cmd
+}
+
+var noteCommands = commands{act.NoteAdd: noteAddCommand, act.NoteList: noteListCommand}
+
+func noteAddCommand(r *root) *cobra.Command {
+	cmd := &cobra.Command{Long: "Writes a note about the operation or the customer with that id. Notes are kept in " +
+		"opdeck's store for\n" +
+		"everyone who uses it, and are never sent to the service. A note cannot be changed. The audit trail records\n" +
+		"who wrote one about what, without its text."}
+	return prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[note.Note]) error {
+		n, err := a.Notes.Add(ctx, noted(ctx, a, args[0]), args[0], strings.Join(args[1:], " "))
+		if err != nil {
+			return err
+		}
+		return out.report(n, "Note saved about %s %s.", n.Object, n.ID)
+	})
+}
+
+// noted is the kind of object with that id: an operation that the index knows, else a customer.
+func noted(ctx context.Context, a *app.App, id string) string {
+	if _, err := a.Index.Get(ctx, id); err == nil {
+		return note.Operation
+	}
+	return note.Customer
+}
+
+func noteListCommand(r *root) *cobra.Command {
+	var text string
+	cmd := &cobra.Command{Long: "Lists the notes about an operation or a customer, or about all, newest first: at most " +
+		"200."}
+	printsList(r, cmd, func(ctx context.Context, a *app.App, args []string, out listOf[note.Note]) error {
+		var list []note.Note
+		var err error
+		switch {
+		case text != "":
+			list, err = a.Notes.Find(ctx, text, note.Kept)
+		case len(args) > 0:
+			list, err = a.Notes.About(ctx, "", args[0])
+		default:
+			list, err = a.Notes.About(ctx, "", "")
+		}
+		if err != nil {
+			return err
+		}
+		o := r.options(ctx, a)
+		o.Zone = cmp.Or(o.Zone, time.UTC)
+		return out.print(list, list, listed(o, present.NoteListed, list).none("No notes."))
+	})
+	cmd.Flags().StringVar(&text, "text", "", "only notes that contain this, in any case")
+	return cmd
+}
+
+var notifyCommands = commands{act.NotifyTest: notifyTestCommand}
+
+func notifyTestCommand(r *root) *cobra.Command {
+	cmd := &cobra.Command{Long: "Sends a notice that is marked as a test to the command or address of [notify],\n" +
+		"once and at once, from this host. The exit code is 1 if the receiver did not take it."}
+	return prints(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[notify.Notice]) error {
+		n, err := app.NoticesOf(a).Try(ctx, r.env.Getenv)
+		if err != nil {
+			return err
+		}
+		return out.report(n, "Sent: test notice %s to %s.", n.ID, a.Config.Notify.To())
+	})
 }

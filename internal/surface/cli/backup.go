@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -11,9 +12,12 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/secret"
+	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
 )
 
 // backupKeys are the flags that say how a snapshot is sealed.
@@ -161,4 +165,257 @@ func passphrase(r *root, ctx context.Context, conf config.Backup, keys backupKey
 			"passphrase.", Hint: "Use --passphrase-file, set [backup] passphrase_file, or put it in $OPDECK_BACKUP_PASSPHRASE."}
 	}
 	return pass, typed, nil
+}
+
+func restoreCommand(r *root) *cobra.Command {
+	var keys backupKeys
+	var check bool
+	var against []string
+	cmd := &cobra.Command{Long: "Opens and verifies a snapshot of opdeck backup, asks, and replaces the store with it:\n" +
+		"all of it or nothing, also if it is killed. No other process may use the store. The replaced files are\n" +
+		"kept beside the new ones.\n\n" +
+		"No token of the snapshot is used: the first call logs in, once. Budgets count as used. Writes\n" +
+		"with an unknown outcome and unfinished replacements stay so, and requests for approval lapse. The audit trail " +
+		"records the\n" +
+		"restore with --reason; where the context asks for a second person, the command without FILE records\n" +
+		"it after the approval.\n\n" +
+		"Without FILE it replaces nothing and records a restore by other means (pg_restore, copied files): the\n" +
+		"trail is then older than the checkpoints that were signed since, and opdeck signs nothing until the\n" +
+		"restore is recorded. A trail that was changed or forked is refused. --against names checkpoints of\n" +
+		"opdeck audit checkpoint that are newer than the trail: needed where the checkpoint files were restored\n" +
+		"too.\n\n" +
+		"--check opens and verifies the file and changes nothing."}
+	out := also[*app.Restoring](r, cmd, "")
+	recorded := also[audit.Restore](r, cmd, "without FILE")
+	record := r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, error) {
+		return recordsRestore(r, ctx, a, against, recorded)
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if r.env.App != nil {
+			return usage("restore is not a command of a server")
+		}
+		if len(args) == 0 && check {
+			return usage("--check needs FILE")
+		}
+		if len(args) > 0 && len(against) > 0 {
+			return usage("--against goes without FILE: it is for a restore by other means")
+		}
+		if len(args) == 0 {
+			if strings.TrimSpace(r.reason) == "" {
+				return usage("FILE is missing; to record a restore by other means, write --reason WHY")
+			}
+			r.row.Words = act.Restored.Words
+			return record(cmd, args)
+		}
+		conf, err := app.BackupConfig(r.appOptions())
+		if err != nil {
+			return err
+		}
+		if !check && strings.TrimSpace(r.reason) == "" {
+			return usage("--reason is required: write why a backup is restored")
+		}
+		if check {
+			r.yes = true // nothing is asked
+		}
+		if err := r.askable(); err != nil {
+			return err
+		}
+		return restore(r, cmd.Context(), args[0], conf, keys, check, out)
+	}
+	f := cmd.Flags()
+	f.StringVar(&keys.passphraseFile, "passphrase-file", "", "file of mode 0600 with the passphrase")
+	f.StringVar(&keys.identity, "identity", "", "file with the identity of age that opens the snapshot")
+	f.StringVar(&r.reason, "reason", "", "why a backup is restored; the audit trail keeps it")
+	f.BoolVar(&check, "check", false, "verify the snapshot and change nothing")
+	f.StringArrayVar(&against, "against", nil,
+		"without FILE: a kept checkpoint that is newer than the trail; may be given several times")
+	return cmd
+}
+
+// recordsRestore records a restore that the trail shows, or that waited for a second person.
+func recordsRestore(r *root, ctx context.Context, a *app.App, against []string, out one[audit.Restore]) (asked, error) {
+	notes, err := keptNotes(r, against)
+	if err != nil {
+		return asked{}, err
+	}
+	shown, err := app.Restorable(ctx, a, notes)
+	if err != nil {
+		return asked{}, err
+	}
+	chain, err := a.Audit.Signer.Chain(ctx)
+	if err != nil {
+		return asked{}, err
+	}
+	return asked{object: act.Object{ID: chain}, facts: []present.Fact{{Label: "restore", Value: shown.Sentence()},
+		{Label: "reason", Value: r.reason}},
+		send: func(ctx context.Context) error {
+			done, err := a.RecordRestore(ctx, notes)
+			if err != nil {
+				return err
+			}
+			return out.report(done, "Recorded as record %d: %s.", done.Seq, done.Sentence())
+		}}, nil
+}
+
+// local is the context of the person at this terminal, for a command that does not open an App.
+func local(r *root, ctx context.Context) func(config.Context) context.Context {
+	return func(x config.Context) context.Context {
+		who := r.env.Actor
+		if who.Name == "" {
+			who = app.LocalActor(x, "command")
+		}
+		return api.WithActor(ctx, who)
+	}
+}
+
+func restore(r *root, ctx context.Context, file string, conf config.Backup, keys backupKeys, check bool,
+	out one[*app.Restoring]) (err error) {
+	key, err := opening(r, ctx, conf, keys)
+	if err != nil {
+		return err
+	}
+	ctx, snapshot, err := app.OpenBackup(ctx, r.appOptions(), file, key, !check, local(r, ctx))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	if check {
+		if err := out.report(snapshot, "The snapshot is complete and unchanged.%s",
+			factLines(snapshotFacts(snapshot))); err != nil || snapshot.Problems == 0 {
+			return err
+		}
+		return exitError(api.Unavailable.Exit())
+	}
+	facts := append(snapshotFacts(snapshot), replacedFacts(snapshot)...)
+	if err := r.confirm(ctx, asked{object: act.Object{ID: snapshot.Snapshot.ID}, typed: snapshot.Snapshot.ID,
+		facts: facts}); err != nil {
+		return err
+	}
+	if err := snapshot.Apply(ctx); err != nil {
+		return err
+	}
+	consent := api.Consent{Reason: r.reason}
+	recordErr := snapshot.Record(api.WithConsent(ctx, consent))
+	if err := out.report(snapshot, "Restored: snapshot %s of %s.%s", snapshot.Snapshot.ID, moment(snapshot.Snapshot.Taken),
+		factLines(restoredFacts(snapshot))); err != nil {
+		return err
+	}
+	if recordErr != nil {
+		r.say("The store is restored, but the audit trail does not record it yet: opdeck restore --reason …")
+		return recordErr
+	}
+	if r.output == "table" {
+		r.say("Recorded as record %d: %s.", snapshot.Recorded.Seq, snapshot.Recorded.Sentence())
+	}
+	return nil
+}
+
+// factLines are facts below a sentence.
+func factLines(facts []present.Fact) string {
+	var b strings.Builder
+	for _, f := range facts {
+		b.WriteString("\n  " + f.Label + ": " + f.Value)
+	}
+	return b.String()
+}
+
+func migrateCommand(r *root) *cobra.Command {
+	cmd := &cobra.Command{Long: "A newer version of opdeck does not change the tables of an older version's store by " +
+		"itself, unless " +
+		"[store] " +
+		"migrate\n" +
+		"is \"auto\": commands that need the store say so and end with exit 1. This command updates the\n" +
+		"tables. With SQLite it first saves both files as a snapshot beside them, which opdeck restore reads\n" +
+		"on this host; no other process may use the store. Save PostgreSQL with pg_dump before."}
+	out := also[app.Migration](r, cmd, "")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if r.env.App != nil {
+			return usage("migrate is not a command of a server")
+		}
+		ctx, needed, err := app.Older(cmd.Context(), r.appOptions(), local(r, cmd.Context()))
+		if err != nil {
+			return err
+		}
+		if !needed {
+			return out.report(app.Migration{}, "The store has the version of this program. Nothing was changed.")
+		}
+		if err := r.askable(); err != nil {
+			return err
+		}
+		if err := r.confirm(ctx, asked{}); err != nil {
+			return err
+		}
+		done, err := app.Migrate(ctx, r.appOptions())
+		if err != nil {
+			return err
+		}
+		said := "Updated: core tables to version %d, index tables to version %d."
+		if done.Snapshot != "" {
+			said += "\nSnapshot of the old store: " + strings.ReplaceAll(done.Snapshot, "%", "%%")
+		}
+		return out.report(done, said, done.Core, done.Bulk)
+	}
+	return cmd
+}
+
+// snapshotFacts say what a verified snapshot is.
+func snapshotFacts(x *app.Restoring) []present.Fact {
+	m := x.Snapshot
+	trail := fmt.Sprintf("%s, intact", format.Plural(int(m.Trail.Records), "record", "records"))
+	if x.Problems > 0 {
+		trail = fmt.Sprintf("%s, NOT intact: %s", format.Plural(int(m.Trail.Records), "record", "records"),
+			format.Plural(x.Problems, "problem", "problems")+"; the first: "+x.First)
+	}
+	return []present.Fact{{Label: "snapshot", Value: m.ID}, {Label: "taken", Value: moment(m.Taken) + " on " + m.Host},
+		{Label: "by", Value: "opdeck " + m.Program},
+		{Label: "holds", Value: format.Plural(len(m.Files), "file", "files") + ", " + format.Size(m.Size())},
+		{Label: "audit trail", Value: trail}}
+}
+
+// replacedFacts say what is known of the store that is replaced.
+func replacedFacts(x *app.Restoring) []present.Fact {
+	is := x.Replaced
+	switch {
+	case !is.There:
+		return []present.Fact{{Label: "replaces", Value: "nothing: there is no store"}}
+	case !is.Readable:
+		return []present.Fact{{Label: "replaces", Value: "a store that cannot be read (" + is.Why +
+			"), so what happened since " +
+			"the snapshot is not known"}}
+	case is.Missing < 0:
+		return []present.Fact{{Label: "replaces", Value: "a store with another audit trail, of " +
+			format.Plural(int(is.Records), "record", "records")}}
+	}
+	out := []present.Fact{{Label: "replaces", Value: fmt.Sprintf("a store with %s, the last of %s: %s missing afterwards",
+		format.Plural(int(is.Records), "audit record", "audit records"), moment(is.At),
+		format.Plural(int(is.Missing), "record is", "records are"))}}
+	if n := len(is.InDoubt); n > 0 {
+		out = append(out, present.Fact{Label: "unknown", Value: format.Plural(n, "write", "writes") +
+			" of the replaced store " +
+			"with an unknown outcome, which the snapshot does not know: " + strings.Join(is.InDoubt, ", ")})
+	}
+	return out
+}
+
+// restoredFacts say what the restored store does not know, and where the replaced files are.
+func restoredFacts(x *app.Restoring) []present.Fact {
+	n := x.InDoubt
+	out := []present.Fact{{Label: "session", Value: "none; the first call logs in, once"}}
+	if n.Writes > 0 {
+		out = append(out, present.Fact{Label: "unknown", Value: format.Plural(int(n.Writes), "outcome of a write",
+			"outcomes of writes") +
+			" of the snapshot; opdeck audit unsettled lists them"})
+	}
+	if n.Jobs > 0 {
+		out = append(out, present.Fact{Label: "unfinished", Value: format.Plural(int(n.Jobs), "replacement", "replacements") +
+			" of documents; opdeck document resume lists them"})
+	}
+	if n.Requests > 0 {
+		out = append(out, present.Fact{Label: "lapsed", Value: format.Plural(int(n.Requests), "request", "requests") +
+			" for approval"})
+	}
+	for _, name := range x.Aside {
+		out = append(out, present.Fact{Label: "kept", Value: name})
+	}
+	return out
 }

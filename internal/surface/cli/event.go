@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
 
@@ -271,4 +274,211 @@ func eventCodesCommand(r *root) *cobra.Command {
 			return out.print(codes, codes, listed(r.options(ctx, a), present.MeaningColumns, known).
 				none("No codes learned yet: opdeck needs a webhook and a read of the same operation."))
 		})
+}
+
+// lookEvery is how often the inbox is polled for events of other processes.
+const lookEvery = time.Second
+
+// follow prints the new events that the flags ask for, after the last ones, until ctx ends. Events of other contexts
+// have seq numbers in between.
+func follow(ctx context.Context, a *app.App, f *eventFilter, last int, out one[eventJSON]) error {
+	choose, err := f.choose(ctx, a)
+	if err != nil {
+		return err
+	}
+	seq, err := a.Hooks().Inbox().LastSeq(ctx)
+	if err == nil && last > 0 {
+		var events []receiver.Stored
+		if events, err = a.Hooks().Inbox().List(ctx, receiver.Filter{Limit: last}); len(events) > 0 {
+			seq = events[len(events)-1].Seq - 1
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return receiver.Follow(a.Hooks().Inbox(), seq, lookEvery, nil).Each(ctx,
+		func(s receiver.Stored) bool { return choose.Match(s, a.Now()) }, func(s receiver.Stored) error {
+			line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", format.Clock(s.ReceivedAt, out.r.zone), s.Type, s.Status,
+				s.ObjectID.Line(64), s.Key, present.SetAside(s))
+			return out.each(jsonOf(s, a.Context.Name, true), strings.TrimRight(line, " "))
+		})
+}
+
+func eventReplayCommand(r *root) *cobra.Command {
+	return writes(r, &cobra.Command{
+		Long: "Sends the stored event through opdeck's own receiver and the index once more. It adds no row."},
+		func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
+			var facts []present.Fact
+			if !r.yes && !r.dryRun {
+				s, err := a.Hooks().Inbox().Get(ctx, args[0])
+				if err != nil {
+					return asked{}, inboxError(err)
+				}
+				facts = present.AskedReplay(present.Options{}, present.EventOf(s))
+			}
+			return asked{object: act.Object{ID: args[0], Kind: "event"}, facts: facts,
+				send: func(ctx context.Context) error { return replay(r, ctx, a, args[0], out) }}, nil
+		})
+}
+
+func replay(r *root, ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
+	rec, err := a.Hooks().Receiver(r.env.Getenv, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
+	s, err := rec.Replay(mask.ByCaller(ctx), key)
+	if err != nil {
+		return inboxError(err)
+	}
+	if err := a.Hooks().Merge(ctx, s); err != nil {
+		return err
+	}
+	return out.report(jsonOf(mask.For(ctx, s), a.Context.Name, false), "Replayed through opdeck's own receiver.")
+}
+
+// eventFilter holds the flags that select events.
+type eventFilter struct {
+	types, statuses []string
+	operation       string
+	since, until    string
+	expr            string
+	waiting         bool
+}
+
+// any reports whether a flag selects events.
+func (f *eventFilter) any() bool {
+	return len(f.types)+len(f.statuses) > 0 || f.operation+f.since+f.until+f.expr != "" || f.waiting
+}
+
+func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringSliceVar(&f.types, "type", nil,
+		"OPERATION, DEPOSIT_ACCOUNT, CLIENT, COUNTERPARTY, DEPOSIT_ACCOUNT_REQUISITE, or 1 to 5")
+	cmd.Flags().StringSliceVar(&f.statuses, "status", nil, "verified, unverified, quarantined, conflict")
+	cmd.Flags().StringVar(&f.operation, "operation", "", "of this operation; the beginning of an id is enough")
+	cmd.Flags().BoolVar(&f.waiting, "waiting", false, "that could not be merged into the index yet")
+	cmd.Flags().StringVar(&f.expr, "filter", "",
+		`for example 'type:operation status:quarantined received<2h -has:bound "text"'`)
+	cmd.Long = strings.TrimLeft(cmd.Long+"\n\nThe language of --filter:\n\n", "\n") + eventfilter.Table().Help()
+	return cmd
+}
+
+func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.since, "from", "", "received at or after (2026-01-31, or 2h for two hours ago)")
+	cmd.Flags().StringVar(&f.until, "until", "", "received before")
+	return cmd
+}
+
+// choose builds the filter from the flags, for the person of ctx.
+func (f *eventFilter) choose(ctx context.Context, a *app.App) (eventfilter.Expr, error) {
+	var terms []string
+	for _, flag := range []struct {
+		name         string
+		given, known []string
+	}{{"type", f.types, eventfilter.Types()}, {"status", f.statuses, eventfilter.Statuses()}} {
+		for _, v := range flag.given {
+			if !slices.Contains(flag.known, strings.ToLower(v)) {
+				return eventfilter.Expr{}, usage("--%s must be one of %s, not %q", flag.name, strings.Join(flag.known, ", "), v)
+			}
+		}
+		if len(flag.given) > 0 {
+			terms = append(terms, flag.name+":"+strings.Join(flag.given, ","))
+		}
+	}
+	if f.operation != "" {
+		terms = append(terms, "type:operation id:"+strconv.Quote(f.operation))
+	}
+	if f.waiting {
+		terms = append(terms, "has:waiting")
+	}
+	for _, end := range []struct{ given, term string }{{f.since, "received>="}, {f.until, "received<"}} {
+		t, err := when(end.given, a.Now())
+		if err != nil {
+			return eventfilter.Expr{}, err
+		}
+		if !t.IsZero() {
+			terms = append(terms, end.term+t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	e, err := eventfilter.Parse(f.expr)
+	if err != nil {
+		return e, usage("--%s", err)
+	}
+	if !e.Empty() {
+		terms = append(terms, "("+f.expr+")")
+	}
+	e, err = eventfilter.Parse(strings.Join(terms, " "))
+	return e.For(ctx), err
+}
+
+// rejectedJSON is a rejected delivery for programs.
+type rejectedJSON struct {
+	Key       string                 `json:"key"`
+	Context   string                 `json:"context"`
+	At        time.Time              `json:"at"`
+	Answer    int                    `json:"answer"` // HTTP status
+	Reason    string                 `json:"reason"`
+	Detail    string                 `json:"detail"`
+	Source    string                 `json:"source"`
+	Algorithm string                 `json:"algorithm,omitempty"`
+	Claims    []string               `json:"claims,omitempty"` // names
+	Request   string                 `json:"request"`
+	Size      int64                  `json:"size"` // bytes of the body that were read
+	Header    []receiver.HeaderField `json:"header,omitempty"`
+	Body      json.RawMessage        `json:"body,omitempty"` // unchanged, if it is JSON
+	Raw       []byte                 `json:"raw,omitempty"`  // else its first bytes in base64
+}
+
+func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
+	out := rejectedJSON{Key: x.Key(), Context: whose, At: x.At.UTC(), Answer: x.Status, Reason: x.Reason, Detail: x.Detail,
+		Source:    string(x.Source),
+		Algorithm: x.Algorithm, Claims: x.Claims, Request: x.Request, Size: x.Size}
+	if whole {
+		out.Header = x.Header
+		out.Body, out.Raw = bodyOf(x.Body)
+	}
+	return out
+}
+
+// rejectedList prints the rejected deliveries, newest first, and their number by reason.
+func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listOf[rejectedJSON]) error {
+	list, err := a.Hooks().Inbox().Rejected(ctx, limit)
+	if err != nil {
+		return err
+	}
+	counts, err := a.Hooks().Inbox().RejectCounts(ctx)
+	if err != nil {
+		return err
+	}
+	items := make([]rejectedJSON, len(list))
+	for i, x := range list {
+		items[i] = rejectedOf(x, a.Context.Name, false)
+	}
+	if len(counts) > 0 {
+		var n int64
+		var by []string
+		for _, c := range counts {
+			n += c.N
+			by = append(by, fmt.Sprintf("%s %d", c.Reason, c.N))
+		}
+		r.say("%s rejected so far: %s. The last %d are kept.", format.Plural(int(n), "delivery", "deliveries"),
+			strings.Join(by, ", "), receiver.MaxRejected)
+	}
+	return out.print(items, items, listed(r.options(ctx, a), present.RejectedColumns(a.Context.Name), list).
+		none("No rejected deliveries."))
+}
+
+// rejectedCard prints one rejected delivery.
+func rejectedCard(r *root, ctx context.Context, a *app.App, id int64, out one[rejectedJSON]) error {
+	x, err := a.Hooks().Inbox().Rejection(ctx, id)
+	if err != nil {
+		return inboxError(err)
+	}
+	head := present.Section{Facts: []present.Fact{{Label: "context", Value: a.Context.Name},
+		{Label: "delivery", Value: present.RejectedAt(r.options(ctx, a), x)}}}
+	t := card([]present.Section{head, {Facts: present.Rejected(x)}})
+	if err := out.card(rejectedOf(x, a.Context.Name, true), t); err != nil || r.output != "table" {
+		return err
+	}
+	return r.printBody(x.Body)
 }

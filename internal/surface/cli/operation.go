@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,8 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
@@ -168,4 +172,242 @@ func operationTreeCommand(r *root) *cobra.Command {
 func operationTable(o present.Options, ops []api.Operation) *table {
 	return fieldTable(o, field.Operations, ops, "id", "status", "type", "payment", "amount", "customer", "destination",
 		"updated")
+}
+
+// allValues bounds the changes that a command prints with values.
+const allValues = 1000
+
+// happened is one entry of an operation's timeline.
+type happened struct {
+	At      time.Time    `json:"at"`
+	Kind    string       `json:"kind"`   // "state", "event", "note", or "gone": the service no longer had it
+	Source  string       `json:"source"` // list, read, webhook, note
+	Status  string       `json:"status"`
+	HookID  string       `json:"hook_id,omitempty"`
+	Trust   string       `json:"trust,omitempty"` // of an event: verified, unverified, …
+	Changes []changeJSON `json:"changes,omitempty"`
+	Note    *note.Note   `json:"note,omitempty"`
+}
+
+type changeJSON struct {
+	Path   string `json:"path"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	By     string `json:"by,omitempty"` // who changed this document through opdeck
+}
+
+func operationHistoryCommand(r *root) *cobra.Command {
+	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, the " +
+		"webhooks that came, and colleagues' notes, oldest first;\n" +
+		"\"gone\" marks when the service no longer had it. opdeck reads an operation once if the\n" +
+		"index does not hold it yet. Names come from the audit trail if your role may read it."},
+		func(ctx context.Context, a *app.App, args []string, out listOf[happened]) error {
+			states, err := a.Index.History(ctx, args[0])
+			var unread error
+			if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
+				states, err = nil, nil
+				if _, unread = endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0]); unread == nil {
+					states, err = a.Index.History(ctx, args[0])
+				}
+			}
+			if err != nil {
+				return err
+			}
+			all, err := timelineOf(ctx, a, args[0], states)
+			line := make([]happened, len(all))
+			for i, m := range all {
+				line[i] = happenedAt(m)
+			}
+			switch {
+			case err != nil:
+				return err
+			case unread != nil && len(line) == 0:
+				return unread
+			case unread != nil:
+				r.say("It could not be read: %s The rest comes from webhooks.", asError(unread).Public)
+			}
+			columns := present.Named(present.MomentColumns(allValues), "at", "what", "from", "status", "changes")
+			return out.print(line, line, listed(r.options(ctx, a), columns, all))
+		})
+}
+
+// timelineOf is the timeline of an operation, as on its history screen.
+func timelineOf(ctx context.Context, a *app.App, opid string, states []index.State) ([]present.Moment, error) {
+	hooks, err := a.Hooks().Of(ctx, opid)
+	if err != nil {
+		return nil, err
+	}
+	var cuid string
+	if len(states) > 0 {
+		cuid = string(states[len(states)-1].Op.Customer.CUID)
+	}
+	notes, err := a.Notes.OnOperation(ctx, opid, cuid)
+	if err != nil {
+		return nil, err
+	}
+	line := present.Timeline(states, hooks, nil, notes)
+	if !present.DocumentsChanged(line) {
+		return line, nil
+	}
+	writes, _ := a.Trail().DocumentWrites(ctx, opid) // no names if the trail cannot be read: opdeck audit list says why
+	return present.Timeline(states, hooks, writes, notes), nil
+}
+
+// happenedAt converts an entry to JSON.
+func happenedAt(m present.Moment) happened {
+	out := happened{At: m.At.UTC(), Kind: string(m.Kind), Source: m.From, Status: string(m.Status),
+		HookID: m.Webhook.Key, Trust: m.Webhook.Trust}
+	if m.Kind == present.NoteMoment {
+		out.Note = &m.Note
+	}
+	for _, c := range m.Changes {
+		out.Changes = append(out.Changes, changeJSON{c.Path, string(c.Before), string(c.After), m.By(c)})
+	}
+	return out
+}
+
+func operationReportCommand(r *root) *cobra.Command {
+	var q api.ReportQuery
+	cmd := &cobra.Command{Long: "Saves the report that the service itself makes of its operations, a workbook (.xlsx), " +
+		"to a new\n" +
+		"file (mode 0600). Nothing is overwritten, and an interrupted report leaves no file. FILE may\n" +
+		"be -, standard output. The service makes it of one page of the operations: --page and --limit.\n" +
+		"opdeck does not look into it, so nothing in it is masked: a role that may not see account\n" +
+		"numbers is refused. The export is recorded."}
+	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error {
+		if args[0] == "-" {
+			if err := r.notToTerminal("A workbook"); err != nil {
+				return err
+			}
+			_, err := a.ReportTo(ctx, q, r.env.Out)
+			return err
+		}
+		got, err := a.SaveReport(ctx, q, args[0])
+		if err == nil {
+			r.say("%s written to %s.", format.Plural(int(got.Bytes), "byte", "bytes"), args[0])
+		}
+		return err
+	})
+	cmd.Flags().IntVar(&q.Page, "page", 0, "page number of the operations; the first page is 0")
+	cmd.Flags().IntVar(&q.Size, "limit", 0, "operations per page")
+	return cmd
+}
+
+// totalsJSON is the JSON of totals.
+type totalsJSON struct {
+	AsOf       *time.Time         `json:"as_of"`      // null: not known
+	Complete   bool               `json:"complete"`   // no row is known to be missing
+	Operations int64              `json:"operations"` // matching operations
+	NotKnown   int64              `json:"not_known"`  // operations that the filter cannot judge: a value was never read
+	By         []index.By         `json:"by"`
+	Items      []index.TotalsLine `json:"items"` // one for each group and currency
+}
+
+func operationTotalsCommand(r *root) *cobra.Command {
+	var c choice
+	var by string
+	cmd := c.flags(&cobra.Command{Long: "Adds up the operations of the local index that match the filter: one line for " +
+		"each group\n" +
+		"and currency, the largest group first (days, weeks and months: the newest first). Sums are exact.\n" +
+		"An amount that is not known is counted as unusable and left out of the sums.\n\n" +
+		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
+		"the second divides each group of the first. Days, weeks (from Monday) and months are those of\n" +
+		"the creation, in UTC. The counterparty is the side that receives."})
+	cmd.Flags().Lookup("sort").Hidden = true
+	cmd.Flags().StringVar(&by, "by", "", "one or two groupings, with a comma between them: status,customer")
+	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,
+		out many[totalsJSON, index.TotalsLine]) error {
+		groupings := []index.By{}
+		for b := range strings.SplitSeq(by, ",") {
+			if b = strings.TrimSpace(b); b != "" {
+				groupings = append(groupings, index.By(b))
+			}
+		}
+		if index.CheckBy(groupings) != nil {
+			return usage("--by takes one or two different ones of %s", strings.Join(byNames(), ", "))
+		}
+		f, _, err := c.parse(r, a)
+		if err != nil {
+			return err
+		}
+		if err := freshenIndex(r, ctx, a, c.cached); err != nil {
+			return err
+		}
+		if !c.cached {
+			askNarrowed(r, ctx, a, f)
+		}
+		var fresh index.Freshness
+		var all index.Group
+		err = a.Index.Consistent(ctx, func(x *index.Index) (err error) {
+			if all, err = x.Totals(ctx, f, groupings, 0, a.Now()); err == nil {
+				fresh, err = x.Freshness(ctx)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		sayWhatIsMissing(r, a, fresh)
+		unknown, err := notKnown(r, ctx, a, f)
+		if err != nil {
+			return err
+		}
+		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, NotKnown: unknown,
+			By: groupings, Items: all.Lines(groupings)}
+		if r.output == "table" {
+			defer r.say("%s, of the index: %s", format.Plural(int(all.Count), "operation", "operations"),
+				fresh.Says(a.Now(), r.zone))
+		}
+		return out.print(l, l.Items, totalsTable(l))
+	})
+}
+
+func byNames() []string {
+	var out []string
+	for _, b := range index.Groupings() {
+		out = append(out, string(b))
+	}
+	return out
+}
+
+func totalsTable(l totalsJSON) *table {
+	head := index.TotalsHead(l.By)
+	t := tabled(strings.ToUpper(strings.Join(head, "|")))
+	t.columns[len(head)-2] = field.Column{HidePriority: 1} // the count of unusable amounts, before any other
+	for _, line := range l.Items {
+		cells := line.Cells()
+		row := make([]any, len(cells))
+		for i, c := range cells {
+			if row[i] = c; i >= len(cells)-3 {
+				row[i] = aligned(c)
+			}
+		}
+		t.add(row...)
+	}
+	return t.none("No operations to total.")
+}
+
+// wholeIDs replaces abbreviated operation ids by complete ones. Commands with many ids resolve each with operationOf.
+func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string, error) {
+	out := append([]string(nil), args...)
+	for i, arg := range r.row.Args {
+		if arg.Name != "OPID" || arg.Many || i >= len(out) {
+			continue
+		}
+		id, err := a.Index.Resolve(ctx, out[i], a.Now())
+		if err != nil {
+			return nil, err
+		}
+		out[i] = id
+	}
+	return out, nil
+}
+
+// operationOf reads the operation with an id or a prefix of it.
+func operationOf(ctx context.Context, a *app.App, typed string) (api.Operation, error) {
+	id, err := a.Index.Resolve(ctx, typed, a.Now())
+	if err != nil {
+		return api.Operation{}, err
+	}
+	return endpoint.Do(ctx, a.Client, endpoint.GetOperation, id)
 }

@@ -1,17 +1,28 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"opdeck/api/untrusted"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/mask"
+	"opdeck/internal/field"
+	"opdeck/internal/format"
+	"opdeck/internal/format/csvcell"
+	"opdeck/internal/present"
+	"opdeck/ui/draw"
 )
 
 // printed describes the JSON that a command prints: values of these types; nil for a format that it lacks.
@@ -242,4 +253,468 @@ func found(top *cobra.Command, words []string) (*cobra.Command, error) {
 		cmd = cmd.Commands()[i]
 	}
 	return cmd, nil
+}
+
+// columnGap is the gap between two columns.
+const columnGap = "  "
+
+// The least cells of a text in a terminal, before columns are left out.
+const (
+	leastText = 8
+	leastName = 12
+)
+
+// options present records as the screens do at a terminal, in the person's time zone, and otherwise with times for
+// programs, in UTC.
+func (r *root) options(ctx context.Context, a *app.App) present.Options {
+	return present.Options{Now: a.Now(), Zone: r.zone, Masked: mask.Needed(ctx)}
+}
+
+// zoneOf is the time zone of [ui] time_zone if a person reads the output; nil otherwise.
+func (r *root) zoneOf(a *app.App) *time.Location {
+	switch {
+	case !r.env.OutTTY:
+		return nil
+	case a.Config.UI.TimeZone == "UTC":
+		return time.UTC
+	}
+	return time.Local
+}
+
+// listTime formats times of a column: as the screens' lists do, or to the second, in UTC, where no zone is given.
+func listTime(o present.Options, c field.Column) func(time.Time) string {
+	switch {
+	case o.Zone == nil:
+		return func(t time.Time) string { return t.UTC().Format(tableTime) }
+	case c.Age:
+		return func(t time.Time) string {
+			ago, _ := format.Ago(t, o.Now)
+			return ago
+		}
+	}
+	return func(t time.Time) string { return format.Minute(t, o.Zone) }
+}
+
+// table prints t to w, in the width of the terminal if w is one. Columns that were left out are named to the person.
+func (r *root) table(w io.Writer, t *table) error {
+	width := 0
+	if w == r.env.Out && r.env.OutTTY {
+		width = r.env.OutWidth
+	}
+	left, err := t.write(w, width)
+	if err == nil && len(left) > 0 {
+		r.say("Not shown in this width: %s. -o csv has all columns.", strings.Join(left, ", "))
+	}
+	return err
+}
+
+// write prints aligned columns without padding after the last, in width cells (0: as wide as they are), and returns
+// the headings of those that did not fit. Cells must be safe.
+func (t *table) write(w io.Writer, width int) (left []string, err error) {
+	all := [][]string{t.head}
+	for _, row := range t.rows {
+		row = slices.Clone(row)
+		for i, shown := range t.times {
+			if at, err := time.Parse(time.RFC3339Nano, row[i]); err == nil {
+				row[i] = shown(at)
+			}
+		}
+		all = append(all, row)
+	}
+	want := make([]int, len(t.head))
+	for _, row := range all {
+		for i, c := range row {
+			want[i] = max(want[i], draw.Width(c))
+		}
+	}
+	cols := t.fit(want, width)
+	for i, name := range t.head {
+		if !slices.ContainsFunc(cols, func(c fitted) bool { return c.index == i }) {
+			left = append(left, name)
+		}
+	}
+	var b strings.Builder
+	for _, row := range all {
+		t.line(&b, row, cols, width)
+	}
+	_, err = io.WriteString(w, b.String())
+	return left, err
+}
+
+// line writes a row in these columns. A record's value continues below itself.
+func (t *table) line(b *strings.Builder, row []string, cols []fitted, width int) {
+	for n, col := range cols {
+		cell := t.cut(row[col.index], col)
+		switch {
+		case t.right[col.index]:
+			cell = draw.PadLeft(cell, col.width)
+		case n < len(cols)-1:
+			cell = draw.Pad(cell, col.width)
+		case t.record && width > 0:
+			indent := width - col.width
+			cell = strings.Join(draw.Wrap(row[col.index], col.width), "\n"+draw.Space(indent))
+		}
+		if n > 0 {
+			b.WriteString(columnGap)
+		}
+		b.WriteString(cell)
+	}
+	b.WriteString("\n")
+}
+
+// cut is a cell in the width of its column: a cut one has an ellipsis.
+func (t *table) cut(cell string, col fitted) string {
+	switch c := t.columns[col.index]; {
+	case draw.Width(cell) <= col.width:
+		return cell
+	case c.ID:
+		return draw.ID(cell, col.width)
+	case c.CutMiddle:
+		return draw.Middle(cell, col.width)
+	}
+	return draw.Cut(cell, col.width)
+}
+
+// fitted is a column that is printed, and its width.
+type fitted struct{ index, width int }
+
+// fit returns the columns that are printed in width cells. Texts shrink; then columns are left out in the order of
+// the screens, the last first; what remains is given to the narrowest texts that are cut.
+func (t *table) fit(want []int, width int) []fitted {
+	cols := make([]fitted, len(want))
+	for i, w := range want {
+		cols[i] = fitted{i, w}
+	}
+	if width == 0 || taken(cols) <= width {
+		return cols
+	}
+	if t.record {
+		cols[1].width = max(width-cols[0].width-len(columnGap), 1)
+		return cols
+	}
+	for i := range cols {
+		if t.shrinks(i) {
+			cols[i].width = min(want[i], min(max(t.columns[i].Min, leastText), leastName))
+		}
+	}
+	for taken(cols) > width && len(cols) > 1 {
+		others := slices.DeleteFunc(slices.Clone(cols), func(c fitted) bool { return c.index == t.key })
+		out := slices.MaxFunc(others, func(a, b fitted) int {
+			return cmp.Or(cmp.Compare(t.columns[a.index].HidePriority, t.columns[b.index].HidePriority),
+				cmp.Compare(a.index, b.index))
+		})
+		cols = slices.DeleteFunc(cols, func(c fitted) bool { return c == out })
+	}
+	for spare := width - taken(cols); spare > 0; spare-- {
+		least := -1
+		for i, c := range cols {
+			if c.width < want[c.index] && (least < 0 || c.width < cols[least].width) {
+				least = i
+			}
+		}
+		if least < 0 {
+			break
+		}
+		cols[least].width++
+	}
+	return cols
+}
+
+// shrinks reports whether the column may be cut: numbers, times, status words and what tells rows apart may not.
+func (t *table) shrinks(i int) bool {
+	return i != t.key && !t.right[i] && t.times[i] == nil && !t.columns[i].Whole && !t.columns[i].Signed
+}
+
+// taken is the width of a row.
+func taken(cols []fitted) int {
+	n := -len(columnGap)
+	for _, c := range cols {
+		n += c.width + len(columnGap)
+	}
+	return n
+}
+
+func safeText(s string) string {
+	lines := untrusted.Text(s).Block(50, 2000)
+	return strings.Join(lines, "\n")
+}
+
+// encode writes v as JSON, on one line without indent; lists are as in notNull. The encoder escapes control
+// characters; direction and other format characters are escaped here, so that a terminal with the output is safe too.
+// The JSON value is unchanged. Commands print with a printer.
+func (r *root) encode(w io.Writer, v any, indent bool) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(notNull(v)); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	doc := b.String()
+	if indent {
+		doc = string(format.Indent([]byte(doc))) + "\n"
+	}
+	_, err := io.WriteString(w, untrusted.JSON(doc))
+	return err
+}
+
+// tableTime is the format of times in a table, in UTC.
+const tableTime = "2006-01-02 15:04:05"
+
+// sheetColumn is a column of a CSV file.
+type sheetColumn struct {
+	head  string
+	cells []csvcell.Cell // one a row
+}
+
+// table is a list for people, or CSV for spreadsheets and programs.
+type table struct {
+	head    []string
+	right   map[int]bool                   // columns of numbers
+	times   map[int]func(time.Time) string // columns of times as received, and how people see them
+	columns map[int]field.Column           // widths where a terminal has little room
+	key     int                            // the column that tells rows apart: whole in every terminal
+	record  bool                           // one record: values continue on more lines
+	rows    [][]string
+	sheet   []sheetColumn // the columns of CSV; nil: the same
+	empty   string        // printed if there are no rows
+}
+
+// tabled is a table with these headings, separated by |.
+func tabled(head string) *table {
+	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]func(time.Time) string{},
+		columns: map[int]field.Column{}, empty: "Nothing to list."}
+}
+
+// textSign is the character of a sign in the text of a command.
+func textSign(s present.Sign) string {
+	return map[present.Sign]string{present.SignGood: "✓", present.SignBad: "✗", present.SignWarn: "!",
+		present.SignUnknown: "?"}[s]
+}
+
+// newCard is a table about one record.
+func newCard() *table {
+	t := tabled("FIELD|VALUE")
+	t.record = true
+	return t
+}
+
+// card is a table of all facts of a record.
+func card(sections []present.Section) *table {
+	t := newCard()
+	for _, s := range sections {
+		for _, f := range s.Facts {
+			t.add(f.Key(), f.Value)
+		}
+	}
+	return t
+}
+
+// listed is a table of records in these columns: people get the screens' cells, programs the exact values.
+func listed[T any](o present.Options, columns []present.Column[T], items []T) *table {
+	t := tabled("")
+	t.head, t.rows = nil, make([][]string, len(items))
+	t.key = max(slices.IndexFunc(columns, func(c present.Column[T]) bool { return c.ID }), 0)
+	for i, c := range columns {
+		head, cell := strings.ToUpper(c.Name), csvcell.Text
+		t.head = append(t.head, head)
+		if t.right[i], t.columns[i] = c.Align != present.Left, c.Column; t.right[i] {
+			cell = csvcell.Number
+		}
+		if c.Time && c.Exact != nil {
+			head = csvcell.Zoned(head)
+		}
+		sheet := sheetColumn{head: head}
+		for k, item := range items {
+			text := c.Cell(o, item).Text
+			t.rows[k] = append(t.rows[k], text)
+			if c.Exact != nil {
+				text = c.Exact(item)
+			}
+			sheet.cells = append(sheet.cells, cell(text))
+		}
+		t.sheet = append(t.sheet, sheet)
+	}
+	return t
+}
+
+// extend adds a column to a table of fields; shown formats its cells if they are times.
+func (t *table) extend(head string, cells []string, shown func(time.Time) string) {
+	sheet := sheetColumn{head: head}
+	if shown != nil {
+		t.times[len(t.head)], sheet.head = shown, csvcell.Zoned(head)
+	}
+	t.head = append(t.head, head)
+	for i, c := range cells {
+		t.rows[i] = append(t.rows[i], c)
+		cell := csvcell.Text(c)
+		if at, err := time.Parse(time.RFC3339Nano, c); err == nil && shown != nil {
+			cell = csvcell.Time(at)
+		}
+		sheet.cells = append(sheet.cells, cell)
+	}
+	t.sheet = append(t.sheet, sheet)
+}
+
+// aligned is the text of a cell that stands to the right, as whole numbers do.
+type aligned string
+
+// add appends a row of safe cells: texts on one line, times in UTC, numbers right-aligned.
+func (t *table) add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		switch c := c.(type) {
+		case string:
+			row[i] = oneLine(c)
+		case int, int64:
+			row[i], t.right[i] = fmt.Sprint(c), true
+		case aligned:
+			row[i], t.right[i] = oneLine(string(c)), true
+		case bool:
+			row[i] = format.YesNo(c)
+		case time.Time:
+			row[i] = c.UTC().Format(tableTime)
+		case untrusted.Text:
+			row[i] = c.Line(500)
+		default:
+			row[i] = oneLine(fmt.Sprint(c))
+		}
+	}
+	t.rows = append(t.rows, row)
+}
+
+// fact appends a row of a card; empty values are omitted.
+func (t *table) fact(label string, value any) {
+	switch v := value.(type) {
+	case time.Time:
+		value = moment(v)
+	case int, int64:
+		value = fmt.Sprint(v)
+	}
+	if t.add(label, value); t.rows[len(t.rows)-1][1] == "" {
+		t.rows = t.rows[:len(t.rows)-1]
+	}
+}
+
+// none sets the sentence for an empty table.
+func (t *table) none(sentence string) *table {
+	t.empty = sentence
+	return t
+}
+
+// csv prints the rows for a spreadsheet, without a byte order mark, which programs would take for a part of the first
+// heading.
+func (t *table) csv(w io.Writer) error {
+	columns := t.sheet
+	for i := 0; t.sheet == nil && i < len(t.head); i++ {
+		c := sheetColumn{head: t.head[i]}
+		for _, row := range t.rows {
+			cell := csvcell.Text(row[i])
+			if t.right[i] {
+				cell = csvcell.Number(row[i])
+			}
+			c.cells = append(c.cells, cell)
+		}
+		columns = append(columns, c)
+	}
+	head := make([]string, len(columns))
+	for i, c := range columns {
+		head[i] = c.head
+	}
+	out, err := csvcell.New(w, false, head)
+	for k := 0; k < len(t.rows) && err == nil; k++ {
+		row := make([]csvcell.Cell, len(columns))
+		for i, c := range columns {
+			row[i] = c.cells[k]
+		}
+		err = out.Row(row)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// say prints a sentence for people to standard error, apart from data.
+func (r *root) say(format string, args ...any) {
+	fmt.Fprintln(r.env.Err, safeText(fmt.Sprintf(format, args...)))
+}
+
+// oneLine is s as one safe line.
+func oneLine(s string) string { return untrusted.Text(s).Line(2000) }
+
+// notNull is v with empty lists in place of nil ones, so that scripts can iterate over them; lists whose field has
+// the tag `null:"unreported"` stay null, which means "not known". Types with an encoding of their own are unchanged.
+func notNull(v any) any {
+	if v == nil {
+		return nil
+	}
+	return filled(reflect.ValueOf(v)).Interface()
+}
+
+var (
+	marshals = reflect.TypeFor[json.Marshaler]()
+	texts    = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+func filled(v reflect.Value) reflect.Value {
+	t := v.Type()
+	if p := reflect.PointerTo(t); p.Implements(marshals) || p.Implements(texts) {
+		return v
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array:
+		return filledList(v)
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.MakeMapWithSize(t, v.Len())
+		for k, e := range v.Seq2() {
+			c.SetMapIndex(k, filled(e))
+		}
+		return c
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.New(t).Elem()
+		if t.Kind() == reflect.Interface {
+			c.Set(filled(v.Elem()))
+			return c
+		}
+		c.Set(reflect.New(t.Elem()))
+		c.Elem().Set(filled(v.Elem()))
+		return c
+	case reflect.Struct:
+		c := reflect.New(t).Elem()
+		c.Set(v)
+		fillFields(c)
+		return c
+	}
+	return v
+}
+
+// fillFields fills the fields of a copied struct, including embedded ones.
+func fillFields(c reflect.Value) {
+	for i := range c.NumField() {
+		switch f, v := c.Type().Field(i), c.Field(i); {
+		case f.Anonymous && v.Kind() == reflect.Struct:
+			fillFields(v)
+		case f.IsExported() && (f.Tag.Get("null") == "" || !v.IsNil()):
+			v.Set(filled(v))
+		}
+	}
+}
+
+// filledList is filled for a list. Bytes are text in JSON.
+func filledList(v reflect.Value) reflect.Value {
+	t := v.Type()
+	if t.Kind() == reflect.Array || t.Elem().Kind() == reflect.Uint8 {
+		return v
+	}
+	c := reflect.MakeSlice(t, v.Len(), v.Len())
+	for i := range v.Len() {
+		c.Index(i).Set(filled(v.Index(i)))
+	}
+	return c
 }

@@ -3,10 +3,12 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,10 +22,13 @@ import (
 	"opdeck/api"
 	"opdeck/api/evidence"
 	"opdeck/api/redact"
+	"opdeck/api/secret"
 	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/mask"
 	"opdeck/internal/format/shellwords"
 	"opdeck/internal/store/files"
 )
@@ -482,4 +487,170 @@ func sayNextSteps(r *root, state string) {
 		"  opdeck config init   connects a real service\n"+
 		"  opdeck --help        everything as a command\n"+
 		"  opdeck doctor        checks each step in between", state)
+}
+
+// consent is what the writes of w carry. Where a second person approves them, now says what a yes to the question does:
+// it sends what was approved, or it asks and sends nothing. Without a question (--yes) the gate decides.
+func (r *root) consent(ctx context.Context, a *app.App, w asked) (c api.Consent, now string, err error) {
+	c.Reason = r.reason
+	kinds := r.row.Sends
+	if r.row.Name == act.Restore.Name {
+		kinds = []api.ActKind{api.ActAuditRestored}
+	}
+	if a.Gate.Approve == nil || r.row.Effect == act.Session || len(kinds) == 0 || r.yes || r.dryRun {
+		return c, "", nil
+	}
+	q, found, err := a.Approvals.Usable(ctx, kinds, append([]string{w.object.ID, w.typed}, r.args...))
+	if err != nil {
+		return c, "", err
+	}
+	if found && (c.Reason == "" || c.Reason == q.Act.Reason) {
+		c.Reason = q.Act.Reason
+		return c, "Approved by " + q.Decider.Name + ". This sends it now.", nil
+	}
+	c.AskOnly = true
+	return c, "A second person must approve this. Nothing is sent yet.", nil
+}
+
+// readLine reads a typed line and returns at once when ctx ends: ctrl+c does not wait for enter. Later input is
+// discarded.
+func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	typed := make(chan answer, 1)
+	go func() {
+		line, err := in.ReadString('\n')
+		typed <- answer{line, err}
+	}()
+	select {
+	case a := <-typed:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func lastRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[max(0, len(r)-n):])
+}
+
+// write runs fn; in a dry run it prints the acts that fn would have sent.
+func (r *root) write(ctx context.Context, fn func(ctx context.Context) error) error {
+	if !r.dryRun {
+		return fn(ctx)
+	}
+	dry, acts := api.DryRun(ctx)
+	if err := fn(dry); err != nil && !errors.Is(err, api.ErrDryRun) {
+		return err
+	}
+	for _, a := range *acts {
+		out := dryJSON{Method: &a.Method, Path: &a.Path}
+		if a.Body != nil {
+			out.Body = a.Body
+		}
+		if err := r.dry.json(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dryJSON is a call that would be sent; all fields are null if there is none.
+type dryJSON struct {
+	Body   any     `json:"body"`
+	Method *string `json:"method"`
+	Path   *string `json:"path"`
+}
+
+const maxSecretInput = 16 << 10
+
+// readSecret reads a secret from a file, standard input or a hidden prompt, never from an argument.
+func (r *root) readSecret(file, prompt string) (string, error) {
+	switch {
+	case file != "":
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", &api.Error{Kind: api.Usage, Public: "The file with the secret cannot be read.", Err: err}
+		}
+		return string(b[:min(len(b), maxSecretInput)]), nil
+	case r.env.InTTY && r.env.Secret != nil:
+		s, err := r.env.Secret(prompt)
+		if errors.Is(err, context.Canceled) {
+			return "", &api.Error{Kind: api.Interrupted, Public: "Stopped; nothing was sent.", Err: err}
+		}
+		return s, err
+	}
+	b, err := io.ReadAll(io.LimitReader(r.env.In, maxSecretInput))
+	if err != nil {
+		return "", &api.Error{Kind: api.Usage, Public: "The secret could not be read from standard input.", Err: err}
+	}
+	return string(b), nil
+}
+
+// shareToken reads and checks a share token.
+func shareToken(r *root, file string) (secret.Value, error) {
+	s, err := r.readSecret(file, "Share token (not shown): ")
+	if err != nil {
+		return secret.Value{}, err
+	}
+	return api.CheckShareToken(s)
+}
+
+// named are the ids that the running command's arguments name; a "-" is none, and its ids
+// are revealed one by one (getMany). "" is a list.
+func (r *root) named(args []string) (ids []string) {
+	if len(r.row.Args) == 0 || r.row.Args[0].File {
+		return []string{""}
+	}
+	for i, arg := range args {
+		if arg != "-" && (i == 0 || r.row.Args[0].Many) {
+			ids = append(ids, arg)
+		}
+	}
+	return ids
+}
+
+// revealing is ctx in which the running command prints these objects unmasked if that was asked
+// for: by --reveal, or by [ui] mask = false for a role that may. Each is recorded before.
+func (r *root) revealing(ctx context.Context, a *app.App, ids ...string) (context.Context, error) {
+	asked := r.reveal || !a.Config.UI.Mask && !mask.Barred(ctx) && a.Audit.Unrecorded() == nil
+	if !r.row.Reveals || !asked {
+		return ctx, nil
+	}
+	seen := ctx
+	for _, id := range ids {
+		var err error
+		if seen, err = mask.Reveal(ctx, a.Audit, api.Event{Name: audit.EventReveal, Object: r.row.Object(), ID: id,
+			Detail: "opdeck " + r.row.Path()}); err != nil {
+			return ctx, err
+		}
+	}
+	return seen, nil
+}
+
+// whyJSON is a conclusion for programs, with its line for people.
+type whyJSON struct {
+	evidence.Conclusion
+	Line string `json:"line"`
+}
+
+// printWhy prints the conclusions with their evidence, in order.
+func (r *root) printWhy(concluded *evidence.Book) {
+	said := []whyJSON{}
+	for _, c := range slices.Backward(concluded.About("")) {
+		said = append(said, whyJSON{c, safeText(c.Line(time.Local))})
+	}
+	if r.output == "json" || r.output == "jsonl" {
+		_ = r.encode(r.env.Err, map[string][]whyJSON{"why": said}, false) // there is nowhere left to report it
+		return
+	}
+	for _, s := range said {
+		fmt.Fprintln(r.env.Err, s.Line)
+	}
+	if len(said) == 0 {
+		fmt.Fprintln(r.env.Err, "This command drew no conclusion, so there is no evidence to show.")
+	}
 }

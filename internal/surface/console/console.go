@@ -22,6 +22,8 @@ import (
 	"opdeck/api/evidence"
 	"opdeck/api/limit"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
@@ -29,6 +31,7 @@ import (
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format/shellwords"
 	"opdeck/ui"
+	"opdeck/ui/keymap"
 	"opdeck/ui/paint"
 	"opdeck/ui/theme"
 )
@@ -313,4 +316,58 @@ func darkGround(getenv func(string) string) bool {
 		return false
 	}
 	return true
+}
+
+// greeting is shown at the start if there is no config file: what the person sees, and what to do next. It fits a
+// terminal of 80 columns.
+func greeting(a *app.App) string {
+	if a.Config.Path != "" || !a.Context.Sandbox {
+		return ""
+	}
+	return "Built-in service: nothing is real. enter opens, ? lists the keys."
+}
+
+// idleLock is the time without a key after which the console is blanked, for the process's own terminal only. A
+// remote session ends instead.
+func idleLock(a *app.App, opt Options) time.Duration {
+	if !opt.Local {
+		return 0
+	}
+	return a.Config.UI.IdleVeil.D()
+}
+
+// mayPress returns why a role may not press the key of an act; the gate checks again.
+func mayPress(role api.Role) func(keymap.Key) string {
+	return func(k keymap.Key) string {
+		a := k.Act
+		if a == nil {
+			return ""
+		}
+		if err := a.Refusal(role, false); err != nil {
+			return err.Public + " " + remedy.Screen(err)
+		}
+		if !a.Offered(role) {
+			return fmt.Sprintf("Your role (%s) cannot do this; %s can.", role, act.RoleNames(a.Roles))
+		}
+		return ""
+	}
+}
+
+// denied records that a person pressed a key that read-only mode or the role disables, like an attempt by command.
+func denied(ctx context.Context, trail api.Auditor, who api.Actor,
+	readOnly bool) func(a *act.Act, at ui.Place) tea.Cmd {
+	return func(a *act.Act, at ui.Place) tea.Cmd {
+		rule, what := api.RuleRole, string(a.Need)
+		if err := a.Refusal(who.Role, readOnly); err != nil {
+			rule = err.Rule
+		}
+		if rule == api.RuleReadOnly {
+			what = a.Name
+		}
+		e := api.Event{Name: "denied", Object: "key", ID: a.Name, Detail: what + ": " + string(rule)}
+		return func() tea.Msg {
+			_ = trail.Note(context.WithoutCancel(ctx), who, e) // the refusal holds without a record
+			return nil
+		}
+	}
 }

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/elapsed"
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
@@ -22,6 +25,7 @@ import (
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/presence"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/store"
 	"opdeck/ui"
 	"opdeck/views/limits"
@@ -383,4 +387,145 @@ func (f *feed) readUsage(ctx context.Context) {
 	for _, u := range usage {
 		f.put("budget "+string(u.Class), budgetFacts(u, now))
 	}
+}
+
+// same compares two states, ignoring times left and ages.
+func same(a, b session.Status) bool { return reflect.DeepEqual(still(a), still(b)) }
+
+func still(s session.Status) session.Status {
+	s.AsOf, s.Ahead = time.Time{}, s.Ahead.Round(time.Second)
+	s.Access.Remaining, s.Refresh.Remaining = 0, 0
+	s.LoginWait, s.RefreshWait = s.LoginWait.Round(time.Second), s.RefreshWait.Round(time.Second)
+	s.Access.ExpiresAt, s.Refresh.ExpiresAt = s.Access.ExpiresAt.Round(time.Second), s.Refresh.ExpiresAt.Round(time.Second)
+	s.NextRotation = s.NextRotation.Round(time.Second)
+	s.Seen = slices.Clone(s.Seen)
+	for i := range s.Seen {
+		s.Seen[i].Ago = s.Seen[i].Ago.Round(10 * time.Second)
+		s.Seen[i].SeenAt, s.Seen[i].Started = time.Time{}, time.Time{} // Started is estimated again at each read
+	}
+	return s
+}
+
+func rounded(u []limit.Usage) []limit.Usage {
+	u = slices.Clone(u)
+	for i := range u {
+		u[i].NextSlot = float64(int(u[i].NextSlot))
+		u[i].Blocked = u[i].Blocked.Round(time.Second)
+		u[i].Changes, u[i].Goes = 0, 0
+		u[i].Full, u[i].Refused = min(u[i].Full, 1), min(u[i].Refused, 1) // only whether
+	}
+	return u
+}
+
+func sessionFacts(st session.Status) ui.SessionFacts {
+	state := st.State
+	if st.Access.Dead && state == "doubtful" {
+		state = "revoked"
+	}
+	return ui.SessionFacts{State: state, AccessUntil: st.Access.ExpiresAt.Add(-st.Ahead).Round(time.Second)}
+}
+
+func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
+	b := ui.BudgetFacts{Class: string(u.Class), Room: u.Room, Limit: u.Recommended, Throttled: u.Throttled}
+	if u.Goes > 0 {
+		b.Goes = now.Add(u.Goes)
+	}
+	if u.NextSlot > 0 {
+		b.NextSlot = now.Add(time.Duration(u.NextSlot * float64(time.Second)))
+	}
+	return b
+}
+
+// callFacts is a line of the activity list for a call to service that enters its phase now. It words a failure like the
+// finding and the notice about it.
+func callFacts(c api.Call, service string, now time.Time) ui.CallFacts {
+	f := ui.CallFacts{ID: c.ID, What: c.Op, Class: string(c.Class), Write: c.Write, Background: c.Background, At: c.At,
+		Note: cmp.Or(verdict.Says(service, c.Fault), c.Error), Moved: c.Moved, Size: c.Size}
+	switch {
+	case c.Phase == api.CallWaits:
+		f.Phase = ui.CallWaits
+	case c.Phase == api.CallRuns:
+		f.Phase, f.At = ui.CallRuns, now
+		if !c.Ran.IsZero() {
+			f.At = c.Ran
+		}
+	case c.Kind == "":
+		f.Phase, f.At = ui.CallDone, c.At.Add(c.Took)
+		f.Note = "answer " + strconv.Itoa(c.Status) + ", " + elapsed.Text(c.Took)
+	case c.Write && c.Status == 0:
+		f.Phase, f.At = ui.CallUnknown, c.At.Add(c.Took)
+	default:
+		f.Phase, f.At = ui.CallFailed, c.At.Add(c.Took)
+	}
+	return f
+}
+
+const (
+	verdictEvery = 2 * time.Second // while the person is at a place that shows it, after the store changed
+	// verdictCalm is for such a place while the system reports writes and there is none: disk, ports and certificates
+	// change without one, and a reading takes 5 ms of CPU.
+	verdictCalm = 10 * time.Second
+	verdictRest = 5 * time.Second // the least time between two reads elsewhere, after the store changed
+	verdictTime = 3 * time.Second // of a read; then the store does not answer. More than store.DB.Free takes
+)
+
+// verdictFeed is the verdict as passed on last.
+type verdictFeed struct {
+	at   time.Time // of the last read; zero: none
+	owed bool      // the store has changed since
+	soon bool      // plain mode polls at each prompt: what has changed is read at once
+	sent verdict.Verdict
+}
+
+// conclude reads the verdict, without a call to the service.
+func conclude(ctx context.Context, a *app.App) verdict.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, verdictTime)
+	defer cancel()
+	return app.Verdict(ctx, a)
+}
+
+// showsVerdict reports whether the screen of a place prints parts of the verdict.
+func showsVerdict(p ui.Place) bool {
+	return slices.Contains([]string{ui.KindOnCall, ui.KindSession, ui.KindLimits, ui.KindEvents}, p.Kind)
+}
+
+// verdictDue is how long the verdict need not be read.
+func (f *feed) verdictDue() time.Duration {
+	age := f.app.Now().Sub(f.verdict.at)
+	switch {
+	case f.verdict.at.IsZero():
+		return 0
+	case showsVerdict(f.people.at.Place) && f.watches && !f.verdict.owed:
+		return max(verdictCalm-age, 0)
+	case showsVerdict(f.people.at.Place):
+		return max(verdictEvery-age, 0)
+	case f.verdict.owed && f.verdict.soon:
+		return 0
+	case f.verdict.owed:
+		return max(verdictRest-age, 0)
+	}
+	return math.MaxInt64
+}
+
+// readVerdict reads the verdict if it is due; changed: the store may have changed.
+func (f *feed) readVerdict(changed bool) {
+	f.verdict.owed = f.verdict.owed || changed
+	if f.verdictDue() > 0 {
+		return
+	}
+	v, at, _ := f.reads.verdict.read(f.app, func() (verdict.Verdict, error) {
+		return conclude(context.WithoutCancel(f.ctx), f.app), nil
+	})
+	shown := showsVerdict(f.people.at.Place)
+	if shown || f.verdict.at.IsZero() || !sameVerdict(v, f.verdict.sent) {
+		f.put("verdict", ui.VerdictFacts{Verdict: v, Read: at})
+	}
+	f.verdict.at, f.verdict.owed, f.verdict.sent = at, false, v
+}
+
+// sameVerdict reports whether two verdicts print the same, except for their evidence.
+func sameVerdict(a, b verdict.Verdict) bool {
+	return slices.EqualFunc(a.Findings, b.Findings, func(x, y verdict.Finding) bool {
+		return x.Cause == y.Cause && x.Sentence == y.Sentence && x.Since.Equal(y.Since)
+	}) && !slices.ContainsFunc(verdict.Parts(), func(p verdict.Part) bool { return a.Of(p) != b.Of(p) })
 }

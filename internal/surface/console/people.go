@@ -3,13 +3,24 @@ package console
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/api/session"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
@@ -17,8 +28,11 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/presence"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
+	"opdeck/internal/store"
 	"opdeck/internal/store/journal"
+	"opdeck/internal/system/wholefile"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -329,4 +343,105 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 		left = append(left, waiting{what, what + "; " + press(keys.Global.Audit) + " lists them."})
 	}
 	return left
+}
+
+// personFile is the path of a file of the person in ctx in a subfolder of the state folder; "" if nothing is stored.
+// The same name may mean different people over SSH and locally, so their files are separate.
+func (d *backend) personFile(ctx context.Context, folder string) string {
+	if d.Config.Store.URL == "memory" || d.State == "" {
+		return ""
+	}
+	who, way := api.ActorOf(ctx), "local"
+	if who.Via == "ssh" {
+		way = "ssh"
+	}
+	sum := sha256.Sum256([]byte(way + "\x00" + who.Name))
+	return filepath.Join(d.State, folder, hex.EncodeToString(sum[:12])+".json")
+}
+
+// errDamaged: a person's file is not valid JSON of its kind.
+var errDamaged = &api.Error{Op: "read a person's file", Kind: api.Unavailable,
+	Public: "your file of columns, views and filters cannot be read; it is renamed to .damaged when the next choice is " +
+		"saved."}
+
+// readPersonFile reads a file of at most max bytes into v; if it is missing or too large, v is unchanged; invalid
+// JSON is errDamaged.
+func readPersonFile(path string, max int64, v any) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err != nil {
+		return err
+	}
+	if int64(len(b)) <= max {
+		if json.Unmarshal(b, v) != nil {
+			return errDamaged
+		}
+	}
+	return nil
+}
+
+// writePersonFile replaces the file atomically: mode 0600 in a folder 0700.
+func writePersonFile(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return wholefile.Replace(path, append(b, '\n'))
+}
+
+// sharedFor is how old a reading may be that another console made. A store without versions may have changed since.
+const sharedFor = pollEvery / 2
+
+// readings are what every console of a server reads of the store by itself when it has changed. It is the same for all
+// of them: with 200 consoles these reads were most of what an idle server did.
+type readings struct {
+	status  recent[session.Status]
+	usage   recent[[]limit.Usage]
+	sync    recent[*string] // the line about the background sync; nil while idle
+	verdict recent[verdict.Verdict]
+}
+
+// newReadings returns readings that are shared for a time; for 0 every console makes its own.
+func newReadings(keep time.Duration) *readings {
+	return &readings{status: recent[session.Status]{keep: keep}, usage: recent[[]limit.Usage]{keep: keep},
+		sync: recent[*string]{keep: keep}, verdict: recent[verdict.Verdict]{keep: keep}}
+}
+
+// recent is the last reading of a value, which is not changed afterwards.
+type recent[T any] struct {
+	keep  time.Duration
+	mu    sync.Mutex    // held while one console reads; the others wait for its answer
+	at    time.Time     // guarded by mu: of the reading; zero: none
+	stamp store.Version // guarded by mu: of the store before it
+	value T             // guarded by mu
+}
+
+// read returns the last reading if the store has not changed since, and when it was made; else it reads. A reading that
+// failed is not kept.
+func (r *recent[T]) read(a *app.App, fresh func() (T, error)) (value T, at time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stamp, _ := a.Store.Version(context.Background())
+	now := a.Now()
+	if age := now.Sub(r.at); !r.at.IsZero() && stamp == r.stamp && age >= 0 && age < r.keep {
+		return r.value, r.at, nil
+	}
+	if value, err = fresh(); err != nil {
+		return value, now, err
+	}
+	r.at, r.stamp, r.value = now, stamp, value
+	return value, now, nil
 }

@@ -3,17 +3,45 @@ package console
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"opdeck/api"
+	"opdeck/api/hook"
+	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/domain/note"
+	"opdeck/internal/domain/presence"
+	"opdeck/internal/domain/receiver"
+	"opdeck/internal/field"
 	"opdeck/internal/store"
+	"opdeck/ui"
+	"opdeck/ui/theme"
+	"opdeck/views/approvals"
+	"opdeck/views/audittrail"
+	"opdeck/views/balances"
+	"opdeck/views/compliance"
+	"opdeck/views/counterparties"
+	"opdeck/views/customerfiles"
+	"opdeck/views/documents"
+	"opdeck/views/events"
+	"opdeck/views/history"
+	"opdeck/views/limits"
+	"opdeck/views/oncall"
+	"opdeck/views/operation"
 	"opdeck/views/operations"
+	"opdeck/views/sessions"
+	"opdeck/views/tariffs"
 )
 
 const (
@@ -189,4 +217,250 @@ func (s *Shared) intern(masked bool, rows []index.Record) {
 		}
 		s.young[id] = op
 	}
+}
+
+// listing queries the index with the console's clock, masked for the role.
+type listing struct {
+	x   *index.Index
+	now func() time.Time
+}
+
+func (l listing) Window(ctx context.Context, q index.Query) (index.Window, error) {
+	return l.x.Window(ctx, q, l.now())
+}
+
+func (l listing) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {
+	return l.x.Count(ctx, f, l.now())
+}
+
+func (l listing) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string) (index.Place, error) {
+	return l.x.Place(ctx, f, s, opid, l.now())
+}
+
+func (l listing) Totals(ctx context.Context, f filter.OperationExpr, by []index.By, limit int) (index.Group, error) {
+	return l.x.Totals(ctx, f, by, limit, l.now())
+}
+
+func (l listing) Timeline(ctx context.Context, f filter.OperationExpr) (index.Timeline, error) {
+	return l.x.Timeline(ctx, f, l.now())
+}
+
+func (l listing) Values(ctx context.Context, field, typed string, limit int) ([]string, error) {
+	return l.x.Values(ctx, field, typed, limit)
+}
+
+func (l listing) Unreported(ctx context.Context, f filter.OperationExpr) (index.Unreported, error) {
+	return l.x.Unreported(ctx, f, l.now())
+}
+
+func (l listing) Missing(ctx context.Context, f filter.OperationExpr) (string, error) {
+	return l.x.Missing(ctx, f, l.now())
+}
+
+func (l listing) Noted(ctx context.Context, f filter.OperationExpr) ([]note.Note, error) {
+	return l.x.Noted(ctx, f)
+}
+
+func (l listing) Freshness(ctx context.Context) (index.Freshness, error) { return l.x.Freshness(ctx) }
+
+// Consistent answers from a snapshot.
+func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error) error {
+	return l.x.Consistent(ctx, func(x *index.Index) error { return fn(listing{x, l.now}) })
+}
+
+// listConfig is the configuration of the list of operations.
+func (d *backend) listConfig(env *ui.Env) operations.Config {
+	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress,
+		Preview: operation.Preview(env, d.known()), Export: d.files.Export, Folder: workingFolder(),
+		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews,
+		KeepView: d.KeepView}
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
+		v := d.Config.Views[name]
+		c.Views = append(c.Views,
+			operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
+	}
+	for _, v := range index.StockViews() {
+		if _, own := d.Config.Views[v.Name]; !own {
+			c.Views = append(c.Views,
+				operations.View{Name: v.Name, Filter: v.Filter, Sort: v.Sort, About: v.About, Stock: true})
+		}
+	}
+	return c
+}
+
+// workingFolder is where a file name without a folder is written; "" if it is not known.
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// chosenColumns parses columns of the config, which was checked when it was read.
+func chosenColumns(list []string) []field.Choice {
+	out, err := field.ParseColumns(list)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// deliveries are the webhooks for the screen of events.
+type deliveries struct{ app *app.App }
+
+// Next waits for events after seq, from any process on the store.
+func (d deliveries) Next(ctx context.Context, seq int64) ([]receiver.Stored, error) {
+	return receiver.Follow(d.app.Hooks().Inbox(), seq, time.Second, nil).Next(ctx)
+}
+
+// Codes returns the learnt meanings of numeric codes.
+func (d deliveries) Codes(ctx context.Context) ([]hook.Meaning, error) {
+	return d.app.Hooks().Meanings(ctx)
+}
+
+// Trouble returns the unmerged and the rejected deliveries.
+func (d deliveries) Trouble(ctx context.Context) (receiver.Trouble, error) {
+	return d.app.Hooks().Trouble(ctx)
+}
+
+// Rejected returns the last rejected deliveries, newest first.
+func (d deliveries) Rejected(ctx context.Context) ([]receiver.Rejection, error) {
+	return d.app.Hooks().Inbox().Rejected(ctx, receiver.MaxRejected)
+}
+
+// Replay passes a stored event to the receiver again.
+func (d deliveries) Replay(ctx context.Context, key string) (receiver.Attempt, error) {
+	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
+		return receiver.Attempt{}, err
+	}
+	rec, err := d.app.Hooks().Receiver(os.Getenv, false)
+	if err != nil {
+		return receiver.Attempt{}, err
+	}
+	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
+	try := receiver.Attempt{Act: "local", Target: "receiver", Status: 200}
+	stored, err := rec.Replay(ctx, key)
+	var bad *hook.Malformed
+	switch {
+	case errors.As(err, &bad):
+		try.Error = bad.Error()
+		return try, nil
+	case err != nil:
+		return try, err
+	}
+	return try, d.app.Hooks().Merge(ctx, stored)
+}
+
+// sharedSession is the session for its screen, with the doctor.
+type sharedSession struct {
+	app.SharedSession
+	app     *app.App
+	console string // this one; "" if it has no presence
+}
+
+// session is the session for a screen of this console.
+func (d *backend) session() sharedSession {
+	s := sharedSession{SharedSession: d.SharedSession(), app: d.App}
+	if d.feed != nil {
+		s.console = d.feed.people.board.Console()
+	}
+	return s
+}
+
+// Connected lists the other open consoles.
+func (s sharedSession) Connected(ctx context.Context) ([]presence.Place, error) {
+	all, err := s.SharedSession.Connected(ctx)
+	return slices.DeleteFunc(all, func(p presence.Place) bool { return p.Console == s.console }), err
+}
+
+// Doctor checks every step between this program and its service.
+func (s sharedSession) Doctor(ctx context.Context) []sessions.Finding {
+	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
+		e := api.AsError(err)
+		return []sessions.Finding{{Tone: theme.Bad, Name: "doctor", Text: e.Public + " " + remedy.Screen(e)}}
+	}
+	tones := map[app.Health]theme.Tone{app.Healthy: theme.Good, app.Warned: theme.Warn, app.Failed: theme.Bad,
+		app.Skipped: theme.Dim}
+	words := map[app.Health]string{app.Healthy: "ok", app.Warned: "look", app.Failed: "failed", app.Skipped: "skipped"}
+	var out []sessions.Finding
+	app.Doctor(ctx, app.Options{Version: s.app.Version, Now: s.app.Now}, s.app, false, func(f app.Finding) {
+		text := words[f.Health] + ": " + f.Text
+		if f.Hint != "" {
+			text = strings.TrimRight(text, ".") + ". " + f.Hint
+		}
+		out = append(out, sessions.Finding{Tone: tones[f.Health], Name: f.Name, Text: untrusted.Text(text).Line(400)})
+	})
+	return out
+}
+
+// backend is the data source of the screens: the parts of the App under the names that the screens declare.
+type backend struct {
+	*app.App
+	feed    *feed
+	shared  *Shared // nil: the only console of its process
+	files   hostFiles
+	choices choices
+}
+
+// screen returns the screen of a place.
+func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
+	switch p.Kind {
+	case ui.KindOperations:
+		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now}), d.Client, d.listConfig(env), p.Arg)
+	case ui.KindOperation:
+		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, d.Notes, p.ID)
+	case ui.KindDocuments:
+		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: d.Jobs,
+			Unfinished: d.UnfinishedJobs, Types: d.Index.DocumentTypes, Open: d.Follow.Of}, p.ID)
+	case ui.KindCompliance:
+		if p.ID == "" {
+			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)
+		}
+		return compliance.New(env, compliance.Parts{Journeys: d.Journeys, Notes: d.Notes,
+			Names: (&finder{backend: d}).otherNames}, p.ID)
+	case ui.KindLimits:
+		return limits.NewScreen(env, d.Limits.Usage, d.Config.Limits.Policy)
+	case ui.KindSession:
+		return sessions.New(env, d.session())
+	case ui.KindEvents:
+		return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client,
+			events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify}, p.Arg)
+	case ui.KindOnCall:
+		return oncall.New(env, d.Follow.Pending, sessions.New(env, d.session()),
+			limits.NewScreen(env, d.Limits.Usage, d.Config.Limits.Policy))
+	case ui.KindAudit:
+		return audittrail.New(env, d.Trail(), p.Arg)
+	case balances.Kind:
+		return balances.New(env, d.Client, p.ID, p.Arg)
+	case counterparties.Kind:
+		return counterparties.New(env, d.Client, p.ID, p.Arg)
+	case tariffs.KindLimits:
+		return tariffs.NewLimits(env, d.Client, p.Arg)
+	case tariffs.KindCommissions:
+		return tariffs.NewCommissions(env, d.Client, p.Arg)
+	case customerfiles.Kind:
+		return customerfiles.New(env, d.Client, d.files, (&finder{backend: d}).owner, p.ID, p.Arg)
+	case approvals.Kind:
+		return approvals.New(env, d.Approvals, p.ID)
+	case history.Kind:
+		return history.New(env, d.Index, history.Past{Webhooks: d.Hooks().Of, Writes: d.Trail().DocumentWrites,
+			Notes: d.Notes.OnOperation}, p.ID)
+	}
+	return nil
+}
+
+// commands are palette entries that no screen has.
+func (d *backend) commands() []ui.Command {
+	out := []ui.Command{{Title: "approvals", About: "writes waiting for a second person",
+		Words: []string{"approval list", "approval show"}, Do: ui.Open{Place: ui.Place{Kind: approvals.Kind}}}}
+	if begun := d.feed.people.begun.Load(); begun != nil {
+		out = append(out, *begun...)
+	}
+	return out
+}
+
+// known is the index's knowledge of operations.
+func (d *backend) known() ui.Known {
+	return ui.Known{Get: d.Known, MaxAge: d.Config.Index.MaxAge.D(), Phase: d.Client.Phase}
 }

@@ -9,12 +9,17 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"opdeck/api"
 	"opdeck/internal/app"
+	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/surface/console"
 	"opdeck/internal/surface/lendproxy"
@@ -259,3 +264,198 @@ func (s *server) close(ctx context.Context) error {
 	defer cancel()
 	return s.hooks.Close(end)
 }
+
+// inFlight wraps the audit trail and tracks the acts between intent and outcome, which a server must not abandon.
+type inFlight struct {
+	api.Auditor
+	gate *api.Gate
+
+	mu    sync.Mutex
+	acts  map[string]string // guarded by mu: reference to session
+	ended chan struct{}     // guarded by mu: closed and replaced when an act ends
+}
+
+// watchActs puts an inFlight in front of the trail of the App's gate, until stop.
+func watchActs(a *app.App) *inFlight {
+	f := &inFlight{Auditor: a.Gate.Audit, gate: a.Gate, acts: map[string]string{}, ended: make(chan struct{})}
+	a.Gate.Audit = f
+	return f
+}
+
+// stop restores the trail; nothing may pass the gate meanwhile.
+func (f *inFlight) stop() { f.gate.Audit = f.Auditor }
+
+// Intent implements api.Auditor.
+func (f *inFlight) Intent(ctx context.Context, who api.Actor, act api.Act) (string, error) {
+	ref, err := f.Auditor.Intent(ctx, who, act)
+	if err == nil {
+		f.mu.Lock()
+		f.acts[ref] = who.Session
+		f.mu.Unlock()
+	}
+	return ref, err
+}
+
+// Outcome implements api.Auditor.
+func (f *inFlight) Outcome(ctx context.Context, ref string, out api.Outcome) error {
+	err := f.Auditor.Outcome(ctx, ref, out)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.acts, ref)
+	close(f.ended)
+	f.ended = make(chan struct{})
+	return err
+}
+
+// awaitSession waits until a session has no running act, or ctx ends.
+func (f *inFlight) awaitSession(ctx context.Context, session string) {
+	f.wait(ctx, func(of string) bool { return of == session })
+}
+
+// awaitAll waits until there is no running act, at most d.
+func (f *inFlight) awaitAll(d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	f.wait(ctx, func(string) bool { return true })
+}
+
+func (f *inFlight) wait(ctx context.Context, which func(session string) bool) {
+	for {
+		f.mu.Lock()
+		some, ended := false, f.ended
+		for _, of := range f.acts {
+			some = some || which(of)
+		}
+		f.mu.Unlock()
+		if !some {
+			return
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// openHooks opens the port of the webhook receiver.
+func (s *server) openHooks(ctx context.Context) error {
+	if s.app.Config.Webhooks.Listen == "" {
+		return nil
+	}
+	var err error
+	if s.hooks, err = s.app.Hooks().Receiver(s.opt.Getenv, true); err != nil {
+		return err
+	}
+	s.hooksAt, err = s.app.Hooks().Server(ctx, s.hooks)
+	return err
+}
+
+// warn prints a problem that does not stop the server.
+func (s *server) warn(line string) error {
+	_, err := fmt.Fprintln(s.opt.Out, "warning   "+line)
+	return err
+}
+
+// onHangUp calls fn at each SIGHUP, which would otherwise end the process.
+func onHangUp(fn func()) (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-c:
+				fn()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(c); close(done) }
+}
+
+// openLend opens the socket and the port where the session is lent.
+func (s *server) openLend(ctx context.Context) error {
+	c := s.app.Config.Lend
+	if c.Socket == "" && c.Listen == "" {
+		return nil
+	}
+	keys, err := s.app.BorrowerKeys(s.opt.Getenv)
+	if err != nil {
+		return err
+	}
+	s.lender, err = lendproxy.Open(ctx, s.app, lendproxy.Options{Socket: c.Socket, Listen: c.Listen, Keys: keys})
+	return err
+}
+
+// openSSH reads the keys and opens the port.
+func (s *server) openSSH(ctx context.Context) error {
+	c := s.app.Config.SSH
+	if c.Listen == "" {
+		return nil
+	}
+	key, err := sshserver.LoadHostKey(c.HostKey)
+	if err != nil {
+		return cannot("[ssh]", err)
+	}
+	keys, err := sshserver.LoadAuthorizedKeys(c.AuthorizedKeys, c.TrustedCA, time.Now)
+	if err != nil {
+		return cannot("[ssh]", err)
+	}
+	for _, m := range keys.Mistakes() { // the other lines are used
+		if err := s.warn(m.Error()); err != nil {
+			return err
+		}
+	}
+	limits := s.opt.Limits
+	limits.Idle = c.IdleTimeout.D()
+	s.ssh, err = sshserver.New(sshserver.Options{HostKey: key, Keys: keys, MaxSessions: c.MaxSessions, Limits: limits,
+		Audit: s.app.Audit, Log: s.app.Log,
+		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console,
+		Plain: s.plain,
+		Exec:  func(ctx context.Context, c sshserver.Command) int { return s.opt.Exec(ctx, s.app, c) }})
+	if err != nil {
+		return cannot("[ssh]", err)
+	}
+	s.app.AuthorizeSSH(func(p approval.Person) (api.Role, error) {
+		now, err := keys.AuthorizeAgain(p.Proof, p.Login, p.From)
+		return now.Role, err
+	})
+	var lc net.ListenConfig
+	if s.sshAt, err = lc.Listen(ctx, "tcp", c.Listen); err != nil {
+		return cannot("[ssh] listen", err)
+	}
+	return nil
+}
+
+// knownSources is the path of the file of networks of earlier logins.
+func (s *server) knownSources() string {
+	if s.app.Config.Store.URL == "memory" {
+		return ""
+	}
+	return filepath.Join(s.app.State, "ssh-sources")
+}
+
+// recheck ends approvals of people who lost their key or their role.
+func (s *server) recheck(ctx context.Context) {
+	if err := s.app.Approvals.Recheck(ctx, s.ssh.Fingerprint()); err != nil && ctx.Err() == nil {
+		s.app.Log.Error("approvals cannot be checked", "err", err)
+	}
+}
+
+// console runs the console for the person in ctx. It needs the webhook secret, which is in the server's environment
+// and not in the person's.
+func (s *server) console(ctx context.Context, t sshserver.Terminal) error {
+	env := s.app.SecretEnv(s.opt.Getenv, t.Getenv)
+	return console.Run(ctx, s.app, console.Options{In: t.In, Out: t.Out, Getenv: env, NoColor: t.Getenv("NO_COLOR") != "",
+		Size: t.Size, Resizes: t.Resizes, Filter: t.Filter, Shared: s.shared})
+}
+
+// plain runs plain mode for the person in ctx.
+func (s *server) plain(ctx context.Context, l sshserver.Line) error {
+	return console.RunPlain(ctx, s.app, console.PlainOptions{In: l.In, Out: l.Out, Width: l.Width, Getenv: l.Getenv,
+		Echo: l.Raw, Shared: s.shared})
+}
+
+var _ api.Auditor = (*inFlight)(nil)

@@ -12,7 +12,7 @@ var outsideFaults = []Fault{
 		File: "api/hook/verify.go", In: "api/hook",
 		Old: "return old == body", New: "return old == body || at.After(m.moved)"},
 	{Name: "answered-before-stored", Breaks: "A delivery is answered with 200 once it is durable.",
-		File: "internal/domain/receiver/batch.go", In: "internal/domain/receiver",
+		File: "internal/domain/receiver/inbox.go", In: "internal/domain/receiver",
 		Old: "return Result{}, context.DeadlineExceeded", New: "return Result{Outcome: OutcomeNew}, nil"},
 	{Name: "mask-forgets-a-member", Breaks: "Personal data is masked, whatever its member is called.",
 		File: "api/redact/names.go", In: "api/redact",
