@@ -28,12 +28,6 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Session lends the shared access token to calls. Do reserves a slot of the class, waits for a live pair, and calls
-// send at most three times: it repeats only after status 401, which means that nothing was done.
-type Session interface {
-	Do(ctx context.Context, route session.Route, send Send) error
-}
-
 // Send makes one attempt with the given access token. It returns the status and header of the answer, or an error if
 // there was none.
 type Send func(ctx context.Context, token secret.Value) (status int, header http.Header, err error)
@@ -42,9 +36,11 @@ type Send func(ctx context.Context, token secret.Value) (status int, header http
 type Options struct {
 	BaseURL   string
 	Transport http.RoundTripper // for API calls; logins use their own
-	Session   Session
-	Gate      *Gate
-	Timeout   time.Duration // for each attempt
+	// Session lends the shared access token to a call: it reserves a slot of the class, waits for a live pair, and calls
+	// send at most three times: it repeats only after status 401, which means that nothing was done.
+	Session func(ctx context.Context, route session.Route, send Send) error
+	Gate    *Gate
+	Timeout time.Duration // for each attempt
 	// SettleWait is how long a write without proof is looked up before it is reported as unknown; 0: one read.
 	SettleWait time.Duration
 	Service    Service

@@ -88,7 +88,7 @@ func (c *Client) exchange(ctx context.Context, r Request) (Answer, error) {
 	c.notify(call, CallWaits)
 	var left bool
 	var kept error
-	err := c.opt.Session.Do(ctx, r.SessionRoute(), func(ctx context.Context, token secret.Value) (int, http.Header,
+	err := c.opt.Session(ctx, r.SessionRoute(), func(ctx context.Context, token secret.Value) (int, http.Header,
 		error) {
 		if r.write {
 			ctx = context.WithoutCancel(ctx)
@@ -390,7 +390,7 @@ func (c *Client) Stream(ctx context.Context, req Request) (*Relayed, error) {
 	var last *relayed
 	var waited time.Duration
 	tried := false
-	err := c.opt.Session.Do(ctx, req.SessionRoute(), func(_ context.Context, token secret.Value) (int, http.Header,
+	err := c.opt.Session(ctx, req.SessionRoute(), func(_ context.Context, token secret.Value) (int, http.Header,
 		error) {
 		last.close()
 		if !tried {

@@ -319,7 +319,7 @@ func TestANamedAnswerIsAFile(t *testing.T) {
 // clientAt reads from a server without a session of its own.
 func clientAt(t *testing.T, url string) *endpoint.Wire {
 	t.Helper()
-	client, err := endpoint.New(api.Options{BaseURL: url, Transport: http.DefaultTransport, Session: lends{},
+	client, err := endpoint.New(api.Options{BaseURL: url, Transport: http.DefaultTransport, Session: lends{}.Do,
 		Gate:    &api.Gate{Audit: &trail{}, Now: time.Now},
 		Timeout: 5 * time.Second, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	if err != nil {

@@ -235,7 +235,7 @@ func (f *followed) Doubt(_ context.Context, claim string, _ time.Time) (*api.Dou
 func clientOf(t *testing.T, rt http.RoundTripper, base string) (*endpoint.Wire, *trail, *followed) {
 	t.Helper()
 	tr, fo := &trail{}, &followed{}
-	c, err := endpoint.New(api.Options{BaseURL: base, Transport: rt, Session: plainSession{}, Timeout: callTime,
+	c, err := endpoint.New(api.Options{BaseURL: base, Transport: rt, Session: plainSession{}.Do, Timeout: callTime,
 		SettleWait: settleWait, Now: time.Now, UserAgent: "test",
 		Gate: &api.Gate{Audit: tr, Follow: fo, Now: time.Now}})
 	if err != nil {

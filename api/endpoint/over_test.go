@@ -44,9 +44,9 @@ func (s *sequence) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(line[4:])), Request: r}, nil
 }
 
-func overClient(t *testing.T, s api.Session, wire *sequence) *endpoint.Wire {
+func overClient(t *testing.T, s threeTries, wire *sequence) *endpoint.Wire {
 	t.Helper()
-	c, err := endpoint.New(api.Options{BaseURL: "https://stage.example.com", Transport: wire, Session: s,
+	c, err := endpoint.New(api.Options{BaseURL: "https://stage.example.com", Transport: wire, Session: s.Do,
 		Gate: &api.Gate{}, Timeout: time.Second, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)

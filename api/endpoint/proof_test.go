@@ -90,7 +90,7 @@ func FuzzAnswer(f *testing.F) {
 		for kind, do := range writes {
 			w := &contrary{answer: reaction{status: status, body: string(body)}, reads: "fail", kind: kind}
 			tr := &trail{}
-			c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: w, Session: plainSession{},
+			c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: w, Session: plainSession{}.Do,
 				Timeout: callTime, Now: time.Now,
 				Gate: &api.Gate{Audit: tr, Now: time.Now}, Sleep: func(context.Context, time.Duration) error { return nil }})
 			if err != nil {

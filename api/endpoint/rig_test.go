@@ -131,7 +131,7 @@ func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	t.Cleanup(func() { _ = m.Close(context.Background()) })
 	r.gate = &api.Gate{Audit: r.trail, Now: time.Now}
 	r.ctx = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator})
-	r.opt = api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}, Gate: r.gate, Timeout: 5 * time.Second,
+	r.opt = api.Options{BaseURL: base, Transport: r.wire, Session: lending{m}.Do, Gate: r.gate, Timeout: 5 * time.Second,
 		SettleWait: time.Second, Now: time.Now,
 		UserAgent: "test", Sleep: func(context.Context, time.Duration) error { return nil }}
 	r.remake(func(*api.Options) {})

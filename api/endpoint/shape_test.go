@@ -67,7 +67,7 @@ func (lends) Do(ctx context.Context, _ session.Route, send api.Send) error {
 func against(t *testing.T, says map[string]said, service api.Service) (*endpoint.Wire, *scripted) {
 	t.Helper()
 	s := &scripted{t: t, says: says}
-	c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: s, Session: lends{},
+	c, err := endpoint.New(api.Options{BaseURL: "https://service.invalid", Transport: s, Session: lends{}.Do,
 		Gate:    &api.Gate{Audit: &trail{}, Now: time.Now},
 		Timeout: time.Second, Now: time.Now, Service: service,
 		Sleep: func(context.Context, time.Duration) error { return nil }})

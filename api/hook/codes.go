@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,14 +152,8 @@ type Evidence struct {
 	Sample untrusted.Text
 }
 
-// MaxEvidence is the count at which a store may stop counting.
+// MaxEvidence is the count at which a store may stop counting. A repeated pair counts once.
 const MaxEvidence = 200
-
-// CodeStore stores pairs. A repeated pair counts once.
-type CodeStore interface {
-	AddPairs(ctx context.Context, pairs []Pair) error
-	Evidence(ctx context.Context) ([]Evidence, error)
-}
 
 // Meaning is what is known of one code: the word with the most evidence, and the evidence for others. Word is "" for
 // a tie.
@@ -230,12 +223,6 @@ func Weigh(all []Evidence) Meanings {
 
 // Meanings are the meanings learnt by all processes, by field and code.
 type Meanings []Meaning
-
-// LoadMeanings reads the evidence of all processes.
-func LoadMeanings(ctx context.Context, store CodeStore) (Meanings, error) {
-	all, err := store.Evidence(ctx)
-	return Weigh(all), err
-}
 
 // Meaning returns the word of a code with the number of observations for and against it; "" if there is none, or no
 // decisive one.

@@ -541,8 +541,8 @@ func (m *Manager) startWait(ctx context.Context, why cause) *rotationWait {
 // waitAndRotate waits while another process rotates, then makes one attempt if it is still needed.
 func (m *Manager) waitAndRotate(ctx context.Context, why cause) error {
 	poll := m.c.PollFirst
-	notifier, listening := m.store.(ChangeNotifier)
 	var changed <-chan struct{}
+	var stop func() // nil: not listening yet
 	for {
 		row, before, err := m.load(ctx)
 		if err != nil {
@@ -558,11 +558,9 @@ func (m *Manager) waitAndRotate(ctx context.Context, why cause) error {
 		if row.Phase == Free || over {
 			return m.attempt(ctx, row, before, why, byUs)
 		}
-		if listening {
-			var stop func()
-			changed, stop = notifier.Changed(m.key)
+		if stop == nil { // once is enough
+			changed, stop = m.store.Changed(m.key)
 			defer stop()
-			listening = false // once is enough
 		}
 		if sleepUntilChanged(ctx, time.Duration(float64(poll)*(0.75+m.cfg.Random()/2)), changed) != nil {
 			return errAbandoned

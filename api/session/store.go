@@ -379,12 +379,9 @@ type Store interface {
 	Leave(ctx context.Context, key Key, ownerID string) error
 	// Instances returns the known instances, newest first.
 	Instances(ctx context.Context, key Key) ([]Instance, error)
-}
 
-// ChangeNotifier is an optional interface of a Store (rule A7): it sends on changed soon after another process
-// installed a pair or released the lease, until stop. It is a hint: values may be missing or come without a change,
-// and changed may be nil.
-type ChangeNotifier interface {
+	// Changed sends on changed soon after another process installed a pair or released the lease, until stop (rule A7).
+	// It is a hint: values may be missing or come without a change, and changed may be nil.
 	Changed(key Key) (changed <-chan struct{}, stop func())
 }
 

@@ -258,7 +258,7 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	maxWait := a.Config.Limits.MaxWait.D()
 	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls,
 		Session: sessionAdapter{m: a.Session, wait: waitFor(maxWait), awaited: maxWait,
-			host: a.Session.Owner().Host, explain: factReader{a}.explained}, Gate: a.Gate,
+			host: a.Session.Owner().Host, explain: factReader{a}.explained}.Do, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
 		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, Digests: a.digests,
 		OnCall: a.calls.notify, OnOperations: a.sawOperations, OnLocked: a.onLocked})

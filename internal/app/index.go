@@ -177,27 +177,22 @@ func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, s
 
 // syncer is the sync of this process.
 func (m Mirror) syncer(urgent bool) *index.Syncer {
-	return index.NewSyncer(m.app.Index, lister{m.app, urgent}, index.SyncOptions{
+	opt := index.SyncOptions{
 		Owner: m.app.Session.Owner().ID, PageSize: m.app.Config.Service.ListPageSize,
 		MaxSize: m.app.Config.Index.MaxPageSize, MaxAge: m.app.Config.Index.MaxAge.D(),
-		PerMinute: m.app.Limits.Rule(limit.Billing).N, Log: m.app.Log, Alive: m.app.syncs()})
+		PerMinute: m.app.Limits.Rule(limit.Billing).N, Log: m.app.Log, Gone: m.app.syncEnded()}
+	if opt.Gone != nil {
+		opt.Mark = m.app.markSync // until the App is closed
+	}
+	return index.NewSyncer(m.app.Index, lister{m.app, urgent}, opt)
 }
 
-// syncMark implements index.Alive: it marks this process until the App is closed.
-type syncMark struct {
-	audit.Alive
-	mark func() (string, bool)
-}
-
-// Mark implements index.Alive.
-func (s syncMark) Mark() (string, bool) { return s.mark() }
-
-// syncs reports which syncing processes have ended; nil if that cannot be detected.
-func (a *App) syncs() index.Alive {
+// syncEnded reports which syncing processes have ended; nil if that cannot be detected.
+func (a *App) syncEnded() func(name string) bool {
 	if a.alive == nil || a.Index.Mode() == index.Memory {
 		return nil
 	}
-	return syncMark{a.alive, a.markSync}
+	return a.alive.Gone
 }
 
 // keepMark marks this process as syncing.
@@ -402,7 +397,7 @@ func (m Mirror) Status(ctx context.Context) (IndexStatus, error) {
 	if s.Order == "" {
 		s.Order = "unknown"
 	}
-	running, err := m.app.Index.Running(ctx, m.app.syncs())
+	running, err := m.app.Index.Running(ctx, m.app.syncEnded())
 	if err != nil {
 		return IndexStatus{}, err
 	}

@@ -55,7 +55,8 @@ func (h Hooks) rules() hook.Rules {
 
 // Meanings are the meanings of event codes learnt by all processes.
 func (h Hooks) Meanings(ctx context.Context) (hook.Meanings, error) {
-	return hook.LoadMeanings(ctx, h.Inbox())
+	all, err := h.Inbox().Evidence(ctx)
+	return hook.Weigh(all), err
 }
 
 // Secrets reads the secret of [webhooks] from its configured source.
@@ -88,7 +89,7 @@ func hookConfig(what string, err error) error {
 // caller closes it.
 func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiver, error) {
 	w := h.app.Config.Webhooks
-	opt := receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Header: w.Header, Path: w.Path, Log: h.app.Log,
+	opt := receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox().Reject, Header: w.Header, Path: w.Path, Log: h.app.Log,
 		Now: h.app.Now}
 	if network {
 		secrets, err := h.Secrets(env)
@@ -193,7 +194,7 @@ func sideOf(s hook.Side) (p api.Party) {
 // Learn stores what a read of an operation, sent at sent, shows about the codes of its events. Errors are only
 // logged.
 func (h Hooks) Learn(ctx context.Context, op api.Operation, sent time.Time) {
-	if _, err := receiver.Learn(ctx, h.Inbox(), h.Inbox(), op, sent); err != nil {
+	if _, err := receiver.Learn(ctx, h.Inbox(), op, sent); err != nil {
 		h.app.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)
 	}
 }
@@ -350,7 +351,7 @@ func (h Hooks) inProcess() (*receiver.Receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return receiver.New(receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox(), Verifier: verifier, Log: h.app.Log,
+	return receiver.New(receiver.Options{Inbox: h.Inbox(), Rejects: h.Inbox().Reject, Verifier: verifier, Log: h.app.Log,
 		Now: h.app.Now})
 }
 

@@ -43,7 +43,7 @@ func (s *Screen) Reload() tea.Cmd {
 			// first, because the stream also returns events that arrive during the read
 			func() (err error) { m.seq, err = inbox.LastSeq(ctx); return },
 			func() (err error) {
-				m.list, m.older, err = eventfilter.Find(ctx, inbox, f, m.at, 0, pageSize, maxPages)
+				m.list, m.older, err = eventfilter.Find(ctx, inbox.List, f, m.at, 0, pageSize, maxPages)
 				return
 			},
 			func() (err error) { m.counts, err = inbox.Counts(ctx); return },
@@ -143,7 +143,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 	}
 	inbox, f, now, before := s.inbox, s.Filter.Applied, s.env.Now(), s.older
 	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
-		got, next, err := eventfilter.Find(ctx, inbox, f, now, before, pageSize, maxPages)
+		got, next, err := eventfilter.Find(ctx, inbox.List, f, now, before, pageSize, maxPages)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
 				s.rows.Set(older(s.rows.All(), got))

@@ -256,3 +256,6 @@ func (m *Memory) MarkRoute(_ context.Context, key session.Key, incarnation strin
 	}
 	return nil
 }
+
+// Changed implements Store: it never sends.
+func (m *Memory) Changed(session.Key) (changed <-chan struct{}, stop func()) { return nil, func() {} }

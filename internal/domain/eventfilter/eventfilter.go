@@ -198,25 +198,19 @@ func Narrow(e Expr, now time.Time) receiver.Filter {
 	return f
 }
 
-// Inbox lists stored events.
-type Inbox interface {
-	List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error)
-}
-
 // minPage is the least number of events per read.
 const minPage = 300
 
 // Find returns the newest events with a Seq below before (0: all) that match e, newest first, and the Seq below which
-// there may be more (0: none). The inbox cannot select by all of a filter, so pages are read until there are limit
-// events, and at most pages of them.
-func Find(
-	ctx context.Context, inbox Inbox, e Expr, now time.Time, before int64, limit, pages int,
-) ([]receiver.Stored, int64, error) {
+// there may be more (0: none). list lists the inbox; it cannot select by all of a filter, so pages are read until there
+// are limit events, and at most pages of them.
+func Find(ctx context.Context, list func(context.Context, receiver.Filter) ([]receiver.Stored, error), e Expr,
+	now time.Time, before int64, limit, pages int) ([]receiver.Stored, int64, error) {
 	var out []receiver.Stored
 	q := Narrow(e, now)
 	q.Before, q.Limit = before, max(limit, minPage)
 	for range pages {
-		page, err := inbox.List(ctx, q)
+		page, err := list(ctx, q)
 		if err != nil {
 			return nil, 0, err
 		}

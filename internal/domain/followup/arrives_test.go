@@ -65,7 +65,7 @@ func (x *arrival) process() *process {
 	}
 	p.tracker = followup.New(followup.Options{Store: still{journal.NewUnsettled(x.core, x.name), &x.now},
 		Trail: p.log.Intents, Context: audit.Context{Account: x.name}, LateAfter: soon})
-	p.client, err = endpoint.New(api.Options{BaseURL: x.at, Transport: http.DefaultTransport, Session: anySession{},
+	p.client, err = endpoint.New(api.Options{BaseURL: x.at, Transport: http.DefaultTransport, Session: anySession{}.Do,
 		Timeout: time.Minute, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil },
 		SettleWait: time.Minute, Gate: &api.Gate{Audit: p.log, Follow: p.tracker, Now: time.Now}})
 	if err != nil {

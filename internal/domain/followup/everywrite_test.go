@@ -56,7 +56,7 @@ func (r *rig) start(s *service) *process {
 	r.t.Helper()
 	p := &process{}
 	p.log, p.tracker = r.process()
-	p.opt = api.Options{BaseURL: "https://service.invalid", Transport: s, Session: anySession{}, Timeout: 15 * time.Second,
+	p.opt = api.Options{BaseURL: "https://service.invalid", Transport: s, Session: anySession{}.Do, Timeout: 15 * time.Second,
 		SettleWait: 2 * time.Second, Now: time.Now, Gate: &api.Gate{Audit: p.log, Follow: p.tracker, Now: time.Now}}
 	r.remake(p)
 	return p

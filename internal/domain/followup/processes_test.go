@@ -112,7 +112,7 @@ func contend(t *testing.T, url, service string) {
 	}
 	tracker := followup.New(followup.Options{Store: journal.NewUnsettled(st.Core, "ctx"), Trail: log.Intents,
 		LateAfter: lateAfter})
-	client, err := endpoint.New(api.Options{BaseURL: service, Transport: http.DefaultTransport, Session: anySession{},
+	client, err := endpoint.New(api.Options{BaseURL: service, Transport: http.DefaultTransport, Session: anySession{}.Do,
 		Timeout: time.Minute, Now: time.Now, Gate: &api.Gate{Audit: log, Follow: tracker, Now: time.Now}})
 	if err != nil {
 		t.Fatal(err)

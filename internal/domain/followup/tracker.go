@@ -15,23 +15,10 @@ import (
 	"opdeck/internal/domain/audit"
 )
 
-// Trail is the required part of the audit trail.
-type Trail interface {
-	Outcome(ctx context.Context, ref string, out api.Outcome) error
-	// Unrecorded is why no outcome can be recorded here, nil if it can.
-	Unrecorded() error
-	OpenIntents(ctx context.Context) (unsettled []audit.Entry, underWay map[string]audit.Process, err error)
-	Entry(ctx context.Context, uid string) (audit.Entry, error)
-	// Maker returns the intent whose outcome created the object with that id; "" for none.
-	Maker(ctx context.Context, event, item string) (ref string, err error)
-	LastOutcome(ctx context.Context, intent audit.Entry) (audit.Entry, bool, error)
-	Conclude(ctx context.Context, who api.Actor, e audit.Entry, note string) error
-}
-
 // Options of a Tracker.
 type Options struct {
 	Store   Store
-	Trail   Trail
+	Trail   *audit.Intents
 	Context audit.Context // intents of other accounts are left to their own processes
 	// Date is the service's time, zero if not known; may be nil.
 	Date func() time.Time

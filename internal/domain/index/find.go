@@ -426,7 +426,8 @@ func asked(ctx context.Context, x *Index, f filter.OperationExpr) (filter.Operat
 	if x.Beside == nil || f.Empty() {
 		return f, nil
 	}
-	return filter.AskBeside(f, besideFor{ctx, x.Beside})
+	b := besideFor{ctx, x.Beside}
+	return filter.AskBeside(f, b.holds, b.noted)
 }
 
 // Noted lists the notes that a filter finds operations by, newest first for each word.
@@ -450,8 +451,8 @@ type besideFor struct {
 	Beside
 }
 
-// Holds implements filter.Beside.
-func (b besideFor) Holds(flag string) (n filter.Named, err error) {
+// holds names the operations for which filter.Doubt or filter.Waiting holds.
+func (b besideFor) holds(flag string) (n filter.Named, err error) {
 	if flag == filter.Doubt {
 		n.OPIDs, err = b.InDoubt(b.ctx)
 	} else {
@@ -460,8 +461,8 @@ func (b besideFor) Holds(flag string) (n filter.Named, err error) {
 	return n, err
 }
 
-// Noted implements filter.Beside.
-func (b besideFor) Noted(text string) (n filter.Named, err error) {
+// noted names the operations with a note that contains the text.
+func (b besideFor) noted(text string) (n filter.Named, err error) {
 	list, err := b.Find(b.ctx, text, notesAtMost)
 	for _, one := range list {
 		if one.Object == note.Customer && len(n.CUIDs) < customersAtMost {

@@ -22,17 +22,10 @@ func (p *processes) kill(name string) {
 	p.dead[name] = true
 }
 
-// marking is one process's way to mark itself.
-type marking struct {
-	of   *processes
-	name string
-}
-
-func (m marking) Mark() (string, bool) { return m.name, true }
-func (m marking) Gone(name string) bool {
-	m.of.mu.Lock()
-	defer m.of.mu.Unlock()
-	return m.of.dead[name]
+func (p *processes) gone(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead[name]
 }
 
 // A syncer whose process was killed is replaced within max_age and five seconds where its end is noticed, else
@@ -56,7 +49,7 @@ func TestKilledSyncerIsReplaced(t *testing.T) {
 				options := func(name string) index.SyncOptions {
 					o := index.SyncOptions{Owner: name, PageSize: 10, MaxAge: c.maxAge, PerMinute: 600}
 					if c.marked {
-						o.Alive = marking{host, name}
+						o.Mark, o.Gone = func() (string, bool) { return name, true }, host.gone
 					}
 					return o
 				}
@@ -65,11 +58,11 @@ func TestKilledSyncerIsReplaced(t *testing.T) {
 				if _, err := one.Step(t.Context()); err != nil { // it takes the lease, and is killed
 					t.Fatal(err)
 				}
-				var alive index.Alive
+				var gone func(string) bool
 				if c.marked {
-					alive = marking{host, "two"}
+					gone = host.gone
 				}
-				if on, err := x.Running(t.Context(), alive); err != nil || !on {
+				if on, err := x.Running(t.Context(), gone); err != nil || !on {
 					t.Errorf("running: %t, %v, while the first one works", on, err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
@@ -78,7 +71,7 @@ func TestKilledSyncerIsReplaced(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				before := callsOf(s)
 				host.kill("one")
-				if on, err := x.Running(t.Context(), alive); err != nil || on && c.marked {
+				if on, err := x.Running(t.Context(), gone); err != nil || on && c.marked {
 					t.Errorf("running: %t, %v, after the kill", on, err)
 				}
 				time.Sleep(c.within)

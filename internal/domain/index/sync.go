@@ -38,8 +38,11 @@ type Lister interface {
 
 // SyncOptions configure the sync. Zero values mean the defaults.
 type SyncOptions struct {
-	Owner     string        // this process, unique; required
-	Alive     Alive         // detects ended processes; nil: their lease must expire
+	Owner string // this process, unique; required
+	// Mark marks this process until it ends and returns its name; ok is false if that is not possible. Gone reports that
+	// a marked process has ended; false when in doubt. Both nil: the lease of an ended process must expire.
+	Mark      func() (name string, ok bool)
+	Gone      func(name string) bool
 	PageSize  int           // of news and of the first page: 100 ([service] list_page_size)
 	MaxSize   int           // the largest page that the rolling pass asks for: 1000 ([index] max_page_size)
 	MaxAge    time.Duration // how old news may be ([index] max_age): 60 s
@@ -443,14 +446,6 @@ func (n *News) finish() {
 	}
 }
 
-// Alive detects which syncing processes have ended.
-type Alive interface {
-	// Mark marks this process until it ends and returns its name; ok is false if that is not possible.
-	Mark() (name string, ok bool)
-	// Gone reports that a marked process has ended; false when in doubt.
-	Gone(name string) bool
-}
-
 // Lease says which process syncs for all.
 type Lease struct {
 	Owner string    // "" if none ever did
@@ -461,35 +456,35 @@ type Lease struct {
 const marked = "alive:"
 
 // ended reports whether the process with the lease was marked and has ended.
-func (l Lease) ended(alive Alive) bool {
+func (l Lease) ended(gone func(string) bool) bool {
 	name, is := strings.CutPrefix(l.Owner, marked)
-	return is && alive != nil && alive.Gone(name)
+	return is && gone != nil && gone(name)
 }
 
 // running reports whether a process syncs at now. A marked one does while it lives, even between two pages.
-func (l Lease) running(alive Alive, now time.Time) bool {
-	if l.Until.IsZero() || l.ended(alive) {
+func (l Lease) running(gone func(string) bool, now time.Time) bool {
+	if l.Until.IsZero() || l.ended(gone) {
 		return false
 	}
-	return now.Before(l.Until) || strings.HasPrefix(l.Owner, marked) && alive != nil
+	return now.Before(l.Until) || strings.HasPrefix(l.Owner, marked) && gone != nil
 }
 
 // Running reports whether a process syncs now; only then does an unfinished pass continue.
-func (x *Index) Running(ctx context.Context, alive Alive) (bool, error) {
+func (x *Index) Running(ctx context.Context, gone func(string) bool) (bool, error) {
 	now, err := x.store.Now(ctx)
 	if err != nil {
 		return false, err
 	}
 	l, err := x.store.Leased(ctx, leaseName)
-	return l.running(alive, now), err
+	return l.running(gone, now), err
 }
 
 // owner is this process's name in the lease.
 func (s *Syncer) owner() string {
 	if s.name == "" {
 		s.name = s.opt.Owner
-		if s.opt.Alive != nil {
-			if name, ok := s.opt.Alive.Mark(); ok {
+		if s.opt.Mark != nil {
+			if name, ok := s.opt.Mark(); ok {
 				s.name = marked + name
 			}
 		}
@@ -509,7 +504,7 @@ func (s *Syncer) lease(ctx context.Context, now time.Time) (bool, error) {
 	over := ""
 	switch held := have.Until.After(now) && !have.Until.After(now.Add(s.opt.Lease)); {
 	case !held, have.Owner == s.owner():
-	case have.ended(s.opt.Alive):
+	case have.ended(s.opt.Gone):
 		over = have.Owner
 	default:
 		return false, nil

@@ -1,7 +1,6 @@
 package lending
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -142,14 +141,6 @@ func (t *Tally) ByClass() map[limit.Class]map[Outcome]int64 {
 		out[class] = maps.Clone(n)
 	}
 	return out
-}
-
-// Board shares the counts of all proxies of an account.
-type Board interface {
-	// Post replaces the counts of one process. Counts of processes without a post for a day are dropped.
-	Post(ctx context.Context, scope, process string, list []session.Borrower) error
-	// Posts returns the counts of all processes that posted within a day, with their age.
-	Posts(ctx context.Context, scope string) ([]Post, error)
 }
 
 // Post is one borrower's counts in one process.

@@ -96,24 +96,25 @@ func TestLearn(t *testing.T) {
 	receivertest.Deliver(t, in, bytes.Replace(receivertest.Body(2, "op"), []byte(`"status":1`), []byte(`"status":9`), 1))
 	read := api.Operation{OPID: "op", Status: "PENDING", Type: "WITHDRAW", UpdatedAt: api.At(time.Unix(1_700_000_001, 0))}
 	for range 2 {
-		if n, err := receiver.Learn(ctx, in, in, read, clock); err != nil || n != 2 {
+		if n, err := receiver.Learn(ctx, in, read, clock); err != nil || n != 2 {
 			t.Fatal(n, err)
 		}
 	}
 	read.UpdatedAt = api.At(time.Unix(1_700_000_002, 0)) // the moment of the unverified one
-	if n, err := receiver.Learn(ctx, in, in, read, clock); err != nil || n != 0 {
+	if n, err := receiver.Learn(ctx, in, read, clock); err != nil || n != 0 {
 		t.Error("learnt from an unverified event:", n, err)
 	}
-	l, err := hook.LoadMeanings(ctx, in)
+	all, err := in.Evidence(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := hook.Meanings(hook.Weigh(all))
 	if got := l.Lookup(hook.FieldStatus, 1).String() + ", " + l.Lookup(hook.FieldType, 3).String() + ", " +
 		l.Lookup(hook.FieldStatus, 9).String(); got != "1 PENDING (seen once), 3 WITHDRAW (seen once), 9, meaning not learned" {
 		t.Error(got)
 	}
 	read.OPID = "unheard of"
-	if n, err := receiver.Learn(ctx, in, in, read, clock); err != nil || n != 0 {
+	if n, err := receiver.Learn(ctx, in, read, clock); err != nil || n != 0 {
 		t.Error(n, err)
 	}
 }

@@ -166,6 +166,8 @@ type Inbox interface {
 	// AddAttempt stores an attempt, Attempts returns those of a key, newest first.
 	AddAttempt(ctx context.Context, a Attempt) error
 	Attempts(ctx context.Context, key string) ([]Attempt, error)
+	// AddPairs stores what an operation's reads and events show about codes. A repeated pair counts once.
+	AddPairs(ctx context.Context, pairs []hook.Pair) error
 }
 
 // Retry is an event that could not be merged into the index and is retried.

@@ -38,8 +38,9 @@ const MaxUnpacked = 4 << 20
 // Options of a Receiver. Zero fields mean the defaults below.
 type Options struct {
 	Inbox Inbox // required
-	// Rejects stores rejected deliveries; nil: they are only counted.
-	Rejects Rejects
+	// Rejects adds to the counts and stores rejected deliveries; of more than MaxRejected, Overflow drops some. nil: they
+	// are only counted.
+	Rejects func(ctx context.Context, counts []RejectCount, kept []Rejection) error
 	// Verifier authenticates deliveries over HTTP. Without one they are refused; Send and Replay work.
 	Verifier hook.Verifier
 	// Header is the header field of the proof; its value is never stored.
@@ -97,7 +98,7 @@ func New(opt Options) (*Receiver, error) {
 		return nil, errors.New("webhooks: verify = \"none\" is for this host only and cannot be used behind a proxy")
 	}
 	r := &Receiver{opt: opt, bounds: newBounds(opt.PerSource, opt.InFlight, opt.InFlightEach),
-		rejects: newRejector(opt.Rejects, opt.RejectEvery, opt.Log)}
+		rejects: newRejector(opt)}
 	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stats.committed, r.stored)
 	return r, nil
 }
@@ -204,9 +205,7 @@ const learnFrom = 200
 
 // Learn compares one read of an operation, sent at that time, with the authenticated events of the same operation and
 // stores what they show about the codes. It returns the number of observations.
-func Learn(
-	ctx context.Context, inbox Inbox, codes hook.CodeStore, op api.Operation, sent time.Time,
-) (int, error) {
+func Learn(ctx context.Context, inbox Inbox, op api.Operation, sent time.Time) (int, error) {
 	rows, err := inbox.List(ctx, Filter{Object: hook.ObjectOperation, ObjectID: string(op.OPID),
 		Statuses: []Status{Verified}, Limit: learnFrom})
 	if err != nil || len(rows) == 0 {
@@ -222,7 +221,7 @@ func Learn(
 	if len(pairs) == 0 {
 		return 0, nil
 	}
-	return len(pairs), codes.AddPairs(ctx, pairs)
+	return len(pairs), inbox.AddPairs(ctx, pairs)
 }
 
 // hub notifies listeners in this process of new rows.

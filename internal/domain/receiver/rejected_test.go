@@ -20,10 +20,11 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
+	"opdeck/internal/store/inbox"
 )
 
 // kept waits until the inbox holds n rejections and returns them, newest first.
-func kept(t *testing.T, in receiver.Rejects, n int64) ([]receiver.Rejection, []receiver.RejectCount) {
+func kept(t *testing.T, in *inbox.Inbox, n int64) ([]receiver.Rejection, []receiver.RejectCount) {
 	t.Helper()
 	for range 2000 {
 		counts, err := in.RejectCounts(context.Background())
@@ -70,7 +71,7 @@ func tokenOf(t *testing.T, body []byte, claims map[string]any) *http.Request {
 // and nothing that could act on a terminal.
 func TestRejected(t *testing.T) {
 	in := openInbox(t)
-	r := start(t, receiver.Options{Inbox: in, Rejects: in, RejectEvery: time.Millisecond, Header: "Authorization"})
+	r := start(t, receiver.Options{Inbox: in, Rejects: in.Reject, RejectEvery: time.Millisecond, Header: "Authorization"})
 	body := receivertest.Body(1, "op")
 	good := request(t, body).Header.Get("Authorization")
 	hs512, err := hook.Rules{Algorithms: []string{"HS512"}}.Signer(hook.VerifyJWT, "", secret.New(testSecret))
@@ -165,7 +166,7 @@ func TestRejected(t *testing.T) {
 
 // flakyRejects cannot write for a while.
 type flakyRejects struct {
-	receiver.Rejects
+	*inbox.Inbox
 	mu  sync.Mutex // guards err
 	err error
 }
@@ -176,14 +177,14 @@ func (f *flakyRejects) Reject(ctx context.Context, counts []receiver.RejectCount
 	if f.err != nil {
 		return f.err
 	}
-	return f.Rejects.Reject(ctx, counts, kept)
+	return f.Inbox.Reject(ctx, counts, kept)
 }
 
 // A flood costs one line a minute and little room; what cannot be noted waits.
 func TestRejectedFlood(t *testing.T) {
 	in, lines := openInbox(t), &countLines{}
-	flaky := &flakyRejects{Rejects: in, err: errors.New("locked")}
-	r := start(t, receiver.Options{Inbox: in, Rejects: flaky, RejectEvery: time.Millisecond, PerSource: -1,
+	flaky := &flakyRejects{Inbox: in, err: errors.New("locked")}
+	r := start(t, receiver.Options{Inbox: in, Rejects: flaky.Reject, RejectEvery: time.Millisecond, PerSource: -1,
 		Log: slog.New(slog.NewTextHandler(lines, nil))})
 	lone := with(request(t, receivertest.Body(1, "op")),
 		func(r *http.Request) { r.Header.Set("Authorization", "lone"); r.RemoteAddr = "203.0.113.7:1" })
@@ -238,7 +239,7 @@ func TestQuietLog(t *testing.T) {
 func TestLateTokens(t *testing.T) {
 	in, now := openInbox(t), clock
 	open := func() *receiver.Receiver {
-		return start(t, receiver.Options{Inbox: in, Rejects: in, RejectEvery: time.Millisecond,
+		return start(t, receiver.Options{Inbox: in, Rejects: in.Reject, RejectEvery: time.Millisecond,
 			Now: func() time.Time { return now }})
 	}
 	r := open()

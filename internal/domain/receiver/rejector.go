@@ -20,8 +20,8 @@ const (
 // rejector collects rejected deliveries and writes them in intervals, so that a flood of them costs the store little.
 // What cannot be written waits, within limits.
 type rejector struct {
-	store Rejects       // nil: not stored
-	pause time.Duration // between writes
+	store func(context.Context, []RejectCount, []Rejection) error // nil: not stored
+	pause time.Duration                                           // between writes
 	log   *slog.Logger
 	lines listen.LogLimit
 
@@ -35,9 +35,9 @@ type rejector struct {
 	stopped chan struct{}
 }
 
-func newRejector(store Rejects, pause time.Duration, log *slog.Logger) *rejector {
-	r := &rejector{store: store, pause: pause, log: log, counts: map[string]*RejectCount{}, wake: make(chan struct{}, 1),
-		stop: make(chan struct{}), stopped: make(chan struct{})}
+func newRejector(opt Options) *rejector {
+	r := &rejector{store: opt.Rejects, pause: opt.RejectEvery, log: opt.Log, counts: map[string]*RejectCount{},
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
 	go r.run()
 	return r
 }
@@ -115,7 +115,7 @@ func (r *rejector) write() int {
 		list = append(list, *c)
 	}
 	slices.SortFunc(list, func(a, b RejectCount) int { return a.Last.Compare(b.Last) })
-	err := r.store.Reject(ctx, list, kept)
+	err := r.store(ctx, list, kept)
 	if err == nil {
 		return len(kept)
 	}
@@ -236,18 +236,6 @@ func (c RejectCount) Stray() bool { return c.Reason == reasonStray }
 
 // Passing reports whether the sender should retry.
 func (c RejectCount) Passing() bool { return c.Reason == reasonTooMany || c.Reason == reasonNotStored }
-
-// Rejects stores the rejected deliveries of one account.
-type Rejects interface {
-	// Reject adds to the counts and stores the deliveries; of more than MaxRejected, Overflow drops some.
-	Reject(ctx context.Context, counts []RejectCount, kept []Rejection) error
-	// Rejected returns the newest deliveries first.
-	Rejected(ctx context.Context, limit int) ([]Rejection, error)
-	// Rejection returns one, or ErrNotFound.
-	Rejection(ctx context.Context, id int64) (Rejection, error)
-	// RejectCounts returns the counts, most recent reason first.
-	RejectCounts(ctx context.Context) ([]RejectCount, error)
-}
 
 // Trouble is the state of the feed for its operator.
 type Trouble struct {

@@ -264,7 +264,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if w.session, err = session.New(cfg); err != nil {
 		return err
 	}
-	w.client, err = endpoint.New(api.Options{BaseURL: s.BaseURL, Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Session: &sends{m: w.session},
+	w.client, err = endpoint.New(api.Options{BaseURL: s.BaseURL, Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Session: (&sends{m: w.session}).Do,
 		Gate: &api.Gate{ReadOnly: true}, Timeout: 15 * time.Second, Now: time.Now, Log: log})
 	return err
 }

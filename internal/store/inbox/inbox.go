@@ -24,10 +24,8 @@ type Inbox struct {
 }
 
 var (
-	_ receiver.Inbox   = (*Inbox)(nil)
-	_ receiver.Ledger  = (*Inbox)(nil)
-	_ receiver.Rejects = (*Inbox)(nil)
-	_ hook.CodeStore   = (*Inbox)(nil)
+	_ receiver.Inbox  = (*Inbox)(nil)
+	_ receiver.Ledger = (*Inbox)(nil)
 )
 
 // New returns an account's inbox in bulk; baseURL and login identify it, as in the index of operations.
@@ -460,7 +458,7 @@ func (b *Inbox) Backlog(ctx context.Context) (out receiver.Backlog, err error) {
 	return out, err
 }
 
-// AddPairs implements hook.CodeStore. It stops counting a code and word at
+// AddPairs implements receiver.Inbox. It stops counting a code and word at
 // hook.MaxEvidence; another word for the code is always kept.
 func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
@@ -489,7 +487,7 @@ func addPair(ctx context.Context, tx *store.Tx, scope int64, p hook.Pair) error 
 		"WHERE excluded.exact > hook_code.exact", row...)
 }
 
-// Evidence implements hook.CodeStore.
+// Evidence is what all processes have seen of codes.
 func (b *Inbox) Evidence(ctx context.Context) ([]hook.Evidence, error) {
 	where, of := b.account.in("c")
 	return store.List(ctx, b.db, func(scan store.Scan) (hook.Evidence, error) {

@@ -293,7 +293,7 @@ func (b *Inbox) update(ctx context.Context, tx *store.Tx, s receiver.Stored) err
 		store.Bit(s.Verdict.Authenticated), store.Bit(s.Verdict.Bound), string(s.Status), s.Seq)
 }
 
-// Reject implements receiver.Rejects.
+// Reject adds to the counts and stores the deliveries; of more than receiver.MaxRejected, Overflow drops some.
 func (b *Inbox) Reject(ctx context.Context, counts []receiver.RejectCount, kept []receiver.Rejection) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
 		for _, c := range counts {
@@ -361,12 +361,12 @@ func dropRejections(ctx context.Context, tx *store.Tx, scope int64) error {
 	return nil
 }
 
-// Rejected implements receiver.Rejects.
+// Rejected returns the newest deliveries first.
 func (b *Inbox) Rejected(ctx context.Context, limit int) ([]receiver.Rejection, error) {
 	return b.rejections(ctx, " ORDER BY id DESC LIMIT ?", page(limit))
 }
 
-// Rejection implements receiver.Rejects.
+// Rejection returns one, or receiver.ErrNotFound.
 func (b *Inbox) Rejection(ctx context.Context, id int64) (receiver.Rejection, error) {
 	list, err := b.rejections(ctx, " AND id = ?", id)
 	if err == nil && len(list) == 0 {
@@ -397,7 +397,7 @@ func (b *Inbox) rejections(ctx context.Context, rest string, args ...any) ([]rec
 		"hook_rejected r WHERE "+where+rest, append(of, args...)...)
 }
 
-// RejectCounts implements receiver.Rejects.
+// RejectCounts returns the counts, most recent reason first.
 func (b *Inbox) RejectCounts(ctx context.Context) ([]receiver.RejectCount, error) {
 	where, of := b.account.in("c")
 	return store.List(ctx, b.db, func(scan store.Scan) (receiver.RejectCount, error) {

@@ -489,15 +489,13 @@ func (s *Notices) Update(ctx context.Context, scope string, change func(*notify.
 // borrowerKept is how long the counts of a proxy are kept after its last post.
 const borrowerKept = 24 * time.Hour
 
-// Borrowers stores the counts of scripts in the core database. It implements lending.Board.
+// Borrowers stores the counts of scripts in the core database, for all proxies of an account.
 type Borrowers struct{ db *store.DB }
-
-var _ lending.Board = (*Borrowers)(nil)
 
 // NewBorrowers returns the board of db.
 func NewBorrowers(db *store.DB) *Borrowers { return &Borrowers{db: db} }
 
-// Post implements lending.Board.
+// Post replaces the counts of one process. Counts of processes without a post for a day are dropped.
 func (s *Borrowers) Post(ctx context.Context, scope, process string, list []session.Borrower) error {
 	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		now, err := tx.Now(ctx)
@@ -521,7 +519,7 @@ ON CONFLICT (scope, process, name) DO UPDATE SET body = excluded.body, seen_us =
 	})
 }
 
-// Posts implements lending.Board.
+// Posts returns the counts of all processes that posted within a day, with their age.
 func (s *Borrowers) Posts(ctx context.Context, scope string) ([]lending.Post, error) {
 	now, err := s.db.Now(ctx)
 	if err != nil {

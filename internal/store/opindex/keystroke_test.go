@@ -55,7 +55,7 @@ func typed(b *testing.B, x index.Store, text string, noted many) (out []time.Dur
 				continue // the list keeps the last valid filter
 			}
 			if noted != nil {
-				if e, err = filter.AskBeside(e, noted); err != nil {
+				if e, err = filter.AskBeside(e, noted.Holds, noted.Noted); err != nil {
 					b.Fatal(err)
 				}
 			}

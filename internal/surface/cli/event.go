@@ -42,7 +42,7 @@ func eventListCommand(r *root) *cobra.Command {
 			return err
 		}
 		inbox, whose := a.Hooks().Inbox(), a.Context.Name
-		events, _, err := eventfilter.Find(mask.ByCaller(ctx), inbox, choose, a.Now(), before, limit, math.MaxInt)
+		events, _, err := eventfilter.Find(mask.ByCaller(ctx), inbox.List, choose, a.Now(), before, limit, math.MaxInt)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ type Lender struct {
 	app   *app.App
 	opt   Options
 	tally *lending.Tally
-	board lending.Board
+	board *journal.Borrowers
 	id    string // identifies this process on the board
 
 	socket, port entrance

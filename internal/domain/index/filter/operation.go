@@ -482,23 +482,16 @@ func (l *Leaf) Masks(v Value) bool { return l.Masked && redact.Changes(Fold(v.Te
 // Named are operations, by their ids or the ids of their customers.
 type Named struct{ OPIDs, CUIDs []string }
 
-// Beside answers what records beside the operations decide.
-type Beside interface {
-	// Holds names the operations for which a value of FieldHas holds: Doubt or Waiting.
-	Holds(flag string) (Named, error)
-	// Noted names the operations with a note that contains the text.
-	Noted(text string) (Named, error)
-}
-
 // shortestNote is the number of characters of a word without a field from which it is searched in notes.
 const shortestNote = 2
 
-// AskBeside is e with the operations named by what b answers: those of has:doubt, has:waiting and note:text, and those
-// whose notes contain a word without a field. Until then the first three match nothing. It prints like e.
-func AskBeside(e OperationExpr, b Beside) (OperationExpr, error) {
+// AskBeside is e with the operations that records beside them name: those of has:doubt, has:waiting and note:text, and
+// those whose notes contain a word without a field. Until then the first three match nothing. It prints like e. holds
+// names the operations for which a value of FieldHas holds, Doubt or Waiting, noted those with a note with that text.
+func AskBeside(e OperationExpr, holds, noted func(string) (Named, error)) (OperationExpr, error) {
 	var failed error
 	exact := rebuild(e.exact, func(l *Leaf) Node {
-		n, err := besideOf(l, b)
+		n, err := besideOf(l, holds, noted)
 		if err != nil {
 			failed = err
 		}
@@ -525,20 +518,20 @@ func notedTexts(l *Leaf) (out []string) {
 	return out
 }
 
-func besideOf(l *Leaf, b Beside) (Node, error) {
+func besideOf(l *Leaf, holds, noted func(string) (Named, error)) (Node, error) {
 	var all Named
 	add := func(n Named, err error) error {
 		all.OPIDs, all.CUIDs = append(all.OPIDs, n.OPIDs...), append(all.CUIDs, n.CUIDs...)
 		return err
 	}
 	for _, text := range notedTexts(l) {
-		if err := add(b.Noted(text)); err != nil {
+		if err := add(noted(text)); err != nil {
 			return l, err
 		}
 	}
 	for _, v := range l.Values {
 		if l.Field == FieldHas && (v.Text == Doubt || v.Text == Waiting) {
-			if err := add(b.Holds(v.Text)); err != nil {
+			if err := add(holds(v.Text)); err != nil {
 				return l, err
 			}
 		}
