@@ -491,6 +491,9 @@ func (p Pages[T]) Whole() bool { return p.whole }
 // last page had no new one.
 func (p Pages[T]) Ended() bool { return p.whole || p.next.Page > 0 && !p.more }
 
+// Done reports whether nothing is left to read, or nothing was read yet.
+func (p Pages[T]) Done() bool { return p.next.Page == 0 || p.Ended() }
+
 // Of returns the service's total as text, " of 45"; "" if the service sent none.
 func (p Pages[T]) Of() string {
 	if p.total == "" {

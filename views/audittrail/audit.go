@@ -64,7 +64,7 @@ func New(env *ui.Env, log Log, start string) *Screen {
 		Start: start, Records: s.records,
 		Beside: func(w int) []string {
 			if r, on := s.rows.Find(s.Table.Cursor.SelectedID()); on {
-				return s.record(r.Entry, w)
+				return drawRecord(env, r.Entry, w)
 			}
 			return nil
 		}})
@@ -191,8 +191,7 @@ const (
 // HeadLines implements list.Screen: the number of records, and warnings.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
-	w := s.W
-	n := s.rows.Len() - len(s.open)
+	n, w := s.rows.Len()-len(s.open), s.W
 	head, other := format.Plural(n, "write or refusal", onlyWrites), allRecords
 	if s.all {
 		head, other = format.Plural(n, "record", "records")+" of all kinds", onlyWrites
@@ -217,19 +216,19 @@ func (s *Screen) HeadLines() []string {
 		out = append(out, th.Dim.Render(draw.Fitting(w, present.AuditArchived(o, a, s.env.About.Remote == ""),
 			present.AuditArchived(o, a, false), "Older records are in the archive: opdeck audit export prints them.")))
 	}
-	return append(out, s.trouble(w)...)
+	return append(out, trouble(s.env, s.health, w)...)
 }
 
 // trouble is what keeps the trail from being written or trusted.
-func (s *Screen) trouble(w int) []string {
-	th, h := s.env.Theme, s.health
+func trouble(env *ui.Env, h audit.Health, w int) []string {
+	th := env.Theme
 	var out []string
 	warn := func(tone theme.Tone, sign, line string) {
 		out = append(out, th.Tone(tone).Render(sign+" "+draw.Cut(line, w-2)))
 	}
 	switch {
 	case h.Err != nil:
-		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+format.Clock(h.Since, s.env.Zone())+
+		warn(theme.Bad, th.Signs.Bad, "The trail cannot be written since "+format.Clock(h.Since, env.Zone())+
 			": writes are refused until the store works again.")
 	case h.Waiting > 0:
 		warn(theme.Warn, th.Signs.Warn, format.Plural(h.Waiting, "record waits", "records wait")+

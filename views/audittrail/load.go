@@ -2,6 +2,7 @@ package audittrail
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -56,7 +57,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
 				s.next, s.archived = found.Next, found.Archived
-				s.set(s.open, append(s.entries(), found.Entries...))
+				s.set(s.open, append(slices.Collect(s.records), found.Entries...))
 			}
 			return nil, nil
 		}
@@ -67,7 +68,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 func (s *Screen) loadUnsettled() tea.Cmd {
 	return ui.Reading(s.env, s.unsettledLoads, s.log.Unsettled, func(open []audit.Entry, _ time.Time, err error) {
 		if err == nil {
-			s.set(open, s.entries())
+			s.set(open, slices.Collect(s.records))
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package audittrail
 
 import (
-	"slices"
-
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/present"
 	"opdeck/ui/list"
@@ -41,9 +39,7 @@ func (s *Screen) set(open, entries []audit.Entry) {
 	s.Changed()
 }
 
-// entries are the records that were read.
-func (s *Screen) entries() []audit.Entry { return slices.Collect(s.records) }
-
+// records are those that were read.
 func (s *Screen) records(yield func(audit.Entry) bool) {
 	for _, r := range s.rows.All() {
 		if !r.unsettled && !yield(r.Entry) {
@@ -55,8 +51,7 @@ func (s *Screen) records(yield func(audit.Entry) bool) {
 // row draws one record.
 func (s *Screen) row(r record) widget.Row {
 	th, e, o := s.env.Theme, r.Entry, s.env.Present()
-	w := s.W
-	out := list.RowOf(o, r.id(), present.AuditColumns(w), e)
+	out := list.RowOf(o, r.id(), present.AuditColumns(s.W), e)
 	switch {
 	case r.unsettled:
 		none := present.NoOutcome.Cell(o)

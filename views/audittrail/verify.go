@@ -31,33 +31,33 @@ func (s *Screen) verify() tea.Cmd {
 		return func() (ui.Action, tea.Cmd) {
 			s.Open("", checkCrumb, func(w int) []string {
 				if err != nil {
-					return s.unverified(api.AsError(err), w)
+					return unverified(s.env, api.AsError(err), w)
 				}
-				return s.report(r, w)
+				return report(s.env, r, w)
 			})
 			return nil, nil
 		}
 	})
 }
 
-func (s *Screen) unverified(e *api.Error, w int) []string {
-	out := widget.NewText(s.env.Theme, w)
-	out.Say(theme.Bad, s.env.Theme.Signs.Unknown+" The trail could not be checked: "+untrusted.Text(e.Public).Line(400))
+func unverified(env *ui.Env, e *api.Error, w int) []string {
+	out := widget.NewText(env.Theme, w)
+	out.Say(theme.Bad, env.Theme.Signs.Unknown+" The trail could not be checked: "+untrusted.Text(e.Public).Line(400))
 	out.Say(theme.Dim, untrusted.Text(remedy.Screen(e)).Line(400))
 	out.Gap()
-	out.Say(theme.Dim, s.keys.Verify.Help().Key+" tries again, "+s.env.Keys.Global.Back.Help().Key+" goes back.")
+	out.Say(theme.Dim, env.Keys.Audit.Verify.Help().Key+" tries again, "+env.Keys.Global.Back.Help().Key+" goes back.")
 	return out.Lines
 }
 
 // report draws what the check found: the verdict, the first bad record,
 // a cut end, intents without an outcome, clock steps.
-func (s *Screen) report(r audit.Report, w int) []string {
-	th, o := s.env.Theme, s.env.Present()
+func report(env *ui.Env, r audit.Report, w int) []string {
+	th, o := env.Theme, env.Present()
 	verdict, checked, found := present.Verified(o, r)
 	out := widget.NewText(th, w)
 	out.Say(verdict.Tone, verdict.Line(o))
 	out.Gap()
-	out.Pairs(s.env.Headed([]present.Section{checked}))
+	out.Pairs(env.Headed([]present.Section{checked}))
 	for _, f := range found {
 		out.Section(f.Title)
 		switch {

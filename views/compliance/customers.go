@@ -73,20 +73,20 @@ func (s *Customers) isBegun(c api.Customer) bool {
 func (s *Customers) added(all []api.Customer) []recordlist.Column[api.Customer] {
 	var out []recordlist.Column[api.Customer]
 	if len(s.begun) > 0 {
-		out = append(out, recordlist.Column[api.Customer]{Column: s.begunColumn(), Before: "cuid"})
+		out = append(out, recordlist.Column[api.Customer]{Column: begunColumn(s.begun), Before: "cuid"})
 	}
 	if slices.ContainsFunc(all, func(c api.Customer) bool { return !c.CreatedAt.IsZero() }) {
-		created := s.Column("created")
+		created := recordlist.ColumnOf(field.Customers, "created")
 		created.Before = "updated"
 		out = append(out, created)
 	}
 	return out
 }
 
-func (s *Customers) begunColumn() present.Column[api.Customer] {
+func begunColumn(begun customerfilter.Begun) present.Column[api.Customer] {
 	return present.Column[api.Customer]{Column: field.Column{Title: "begun", Min: 22, HidePriority: 1}, Name: "begun",
 		Cell: func(o present.Options, c api.Customer) present.Cell {
-			r, ok := s.begun[string(c.CUID)]
+			r, ok := begun[string(c.CUID)]
 			if !ok {
 				return present.Cell{Tone: present.Dim}
 			}
@@ -131,7 +131,7 @@ func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	id := s.Table.Cursor.SelectedID()
 	switch {
 	case k.List.Open.Match(msg) && id == "":
-		return s.askID(), nil, true
+		return askID(), nil, true
 	case k.Compliance.Operations.Match(msg) && id != "":
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + id}}, nil, true
 	}
@@ -139,7 +139,7 @@ func (s *Customers) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 }
 
 // askID opens a customer by id, where there is no list to choose from.
-func (s *Customers) askID() ui.Action {
+func askID() ui.Action {
 	return ui.Ask{Title: "Open a customer", Verb: "Open",
 		Intro:  []string{"Share, link and finalize need only the customer's id."},
 		Fields: []widget.Field{{Label: "Customer id", Max: 64, Check: checkCUID}},
@@ -168,9 +168,8 @@ func (s *Customers) Empty() widget.Notice {
 
 // HeadLines implements list.Screen: the number of customers, and those that need attention.
 func (s *Customers) HeadLines() []string {
-	th, out := s.env.Theme, s.List.HeadLines()
-	w := s.W
-	if line := s.needs(); line != "" {
+	th, out, w := s.env.Theme, s.List.HeadLines(), s.W
+	if line := needs(s.All(), len(s.begun)); line != "" {
 		sign := th.Info.Render(th.Signs.Wait)
 		if len(s.begun) > 0 {
 			sign = th.Warn.Render(th.Signs.Warn)
@@ -186,15 +185,15 @@ func (s *Customers) HeadLines() []string {
 
 // needs says how many of those that were read have no result yet, by the service's own
 // words, and how many verifications were begun; "" when none.
-func (s *Customers) needs() string {
+func needs(all []api.Customer, begun int) string {
 	var words, parts []string
-	for _, c := range s.All() {
+	for _, c := range all {
 		if customerfilter.Waits(c) {
 			words = append(words, c.Status.Line(20))
 		}
 	}
-	if n := len(s.begun); n > 0 {
-		parts = append(parts, format.Plural(n, "verification", "verifications")+" started, not finalized")
+	if begun > 0 {
+		parts = append(parts, format.Plural(begun, "verification", "verifications")+" started, not finalized")
 	}
 	if len(words) > 0 {
 		counts := map[string]int{}
@@ -220,5 +219,5 @@ func (s *Customers) HelpKeys() []keymap.Key {
 
 // Commands implements ui.Commander.
 func (s *Customers) Commands() []ui.Command {
-	return []ui.Command{{Title: "open a customer by id", Do: s.askID()}}
+	return []ui.Command{{Title: "open a customer by id", Do: askID()}}
 }

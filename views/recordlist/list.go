@@ -173,14 +173,14 @@ func (s *List[T]) setColumns() {
 	s.Sort.Show()
 }
 
-// Column is the column of a field of the catalogue.
-func (s *List[T]) Column(name string) Column[T] {
-	return Column[T]{Column: present.ColumnOf(s.spec.Catalogue.Get(name))}
+// ColumnOf is the column of a field of a catalogue.
+func ColumnOf[T any](of *field.Catalogue[T], name string) Column[T] {
+	return Column[T]{Column: present.ColumnOf(of.Get(name))}
 }
 
 // Init implements ui.Screen.
 func (s *List[T]) Init() tea.Cmd {
-	s.asked = s.ask()
+	s.asked = s.spec.ask(s.Filter.Applied)
 	return s.screen.Reload()
 }
 
@@ -188,11 +188,11 @@ func (s *List[T]) Init() tea.Cmd {
 func (s *List[T]) Reload() tea.Cmd { return s.readPage(api.PageAt{}) }
 
 // ask is what the service can look for of the filter that was confirmed.
-func (s *List[T]) ask() string {
-	if s.spec.Ask == nil {
+func (spec Spec[T]) ask(applied filter.Expr[T]) string {
+	if spec.Ask == nil {
 		return ""
 	}
-	return s.spec.Ask(s.Filter.Applied)
+	return spec.Ask(applied)
 }
 
 // Filtered implements list.Screen: each key filters the records that were read. If these are
@@ -201,24 +201,21 @@ func (s *List[T]) ask() string {
 func (s *List[T]) Filtered(live bool) tea.Cmd {
 	s.List.Filtered(live)
 	all := s.asked == "" && s.read.Whole()
-	if live || all || s.ask() == s.asked {
+	if live || all || s.spec.ask(s.Filter.Applied) == s.asked {
 		return nil
 	}
-	s.asked = s.ask()
+	s.asked = s.spec.ask(s.Filter.Applied)
 	return s.screen.Reload()
 }
 
 // ReadOn implements list.Screen: it reads the next page when the cursor is on
 // the last row.
 func (s *List[T]) ReadOn() tea.Cmd {
-	if s.ended() || s.Loads.Busy() || s.Table.Cursor.At() < s.rows.Len()-1 {
+	if s.read.Done() || s.Loads.Busy() || s.Table.Cursor.At() < s.rows.Len()-1 {
 		return nil
 	}
 	return s.readPage(s.read.Next())
 }
-
-// ended reports that nothing is left to read, or that nothing was read yet.
-func (s *List[T]) ended() bool { return s.read.Next().Page == 0 || s.read.Ended() }
 
 func (s *List[T]) readPage(at api.PageAt) tea.Cmd {
 	read, asked := s.spec.Read, s.asked
@@ -246,7 +243,7 @@ func (s *List[T]) Arrange(all []T) {
 		})
 	}
 	s.rows.Set(all)
-	s.rows.Partial = !s.ended()
+	s.rows.Partial = !s.read.Done()
 	s.setColumns()
 	s.Changed()
 }
@@ -323,7 +320,7 @@ func (s *List[T]) Empty() widget.Notice {
 // None says why there are no rows; none is the text if the service has none.
 func (s *List[T]) None(none widget.Notice) widget.Notice {
 	on := ""
-	if !s.ended() {
+	if !s.read.Done() {
 		on = s.env.Keys.Nav.Bottom.Help().Key
 	}
 	return s.NoRows(none, on)
@@ -348,7 +345,7 @@ func (s *List[T]) HeadLines() []string {
 		}
 	}
 	switch {
-	case !s.ended():
+	case !s.read.Done():
 		head += s.read.Of() + ", " + s.env.Keys.Nav.Bottom.Help().Key + " reads more"
 	case s.read.Next().Page > 0 && !s.read.Whole():
 		head += s.read.Of() + ", the service lists no others"
@@ -362,8 +359,7 @@ func (s *List[T]) HeadLines() []string {
 		head += "  " + th.Signs.Warn + " " + format.Plural(s.read.Odd, "record has", "records have") +
 			" no id and cannot be shown"
 	}
-	w := s.W
-	return []string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(w-draw.Width(count), 0))))}
+	return []string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(s.W-draw.Width(count), 0))))}
 }
 
 // HelpKeys implements list.Screen.

@@ -58,16 +58,14 @@ func newList(env *ui.Env, spec recordlist.Spec[api.Tariff], start string) ui.Scr
 	spec.Class, spec.Catalogue, spec.Language, spec.Example = "billing", field.Tariffs, language, "from:USD payment:SWIFT"
 	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
 	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }
-	var s *recordlist.List[api.Tariff]
 	spec.Added = func(all []api.Tariff) []recordlist.Column[api.Tariff] {
 		out := members(env, all)
 		if len(out) > maxMembers { // the column of the catalogue has them all
-			out = append(out[:maxMembers], s.Column("others"))
+			out = append(out[:maxMembers], recordlist.ColumnOf(field.Tariffs, "others"))
 		}
 		return out
 	}
-	s = recordlist.NewList(env, spec, start)
-	return s
+	return recordlist.NewList(env, spec, start)
 }
 
 const maxMembers = 12 // columns of members without a name here
