@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -70,5 +71,21 @@ func TestSplitSequencesOverSSH(t *testing.T) {
 	x.press("M").shows("Masked values are shown for 30 s.")
 	if !strings.Contains(s.command("root", "audit", "list", "-o", "json"), `"reveal"`) {
 		t.Error("the key itself reveals nothing")
+	}
+}
+
+// TestNothingIsAskedAtStart: neither a command nor the console asks the terminal for its colours or anything else, so
+// that nobody waits for a terminal that does not answer and nothing typed ahead is lost.
+func TestNothingIsAskedAtStart(t *testing.T) {
+	t.Parallel()
+	asks := regexp.MustCompile(`\x1b\][0-9]+;\?|\x1b\[[?>=]?[0-9]*[cn]|\x1b\[\?[0-9]+\$p`)
+	command := start(t, 80, 24, t.TempDir(), nil, "version").shows("opdeck")
+	<-command.ended
+	console := start(t, 80, 24, t.TempDir(), nil).matches(`\d+ operations`)
+	console.quit()
+	for name, x := range map[string]*terminal{"version": command, "the console": console} {
+		if found := asks.FindAll(x.output(), -1); len(found) > 0 || len(x.output()) == 0 {
+			t.Errorf("%s asks %q", name, found)
+		}
 	}
 }
