@@ -27,7 +27,7 @@ import (
 // Parts are the data sources of the screen.
 type Parts struct {
 	Journeys *journey.Service // what came of each act is kept
-	Notes    notes.Book
+	Notes    *note.Notes
 	// Names returns the customer's other names in operations; nil: not known.
 	Names func(ctx context.Context, c api.Customer, cuid string) []untrusted.Text
 }

@@ -34,7 +34,7 @@ type Screen struct {
 	*recordlist.List[api.CustomerFile]
 	env    *ui.Env
 	caller endpoint.Caller
-	host   storedfile.Host
+	save   storedfile.Save
 	cuid   string
 
 	owner func(ctx context.Context, cuid string) Owner
@@ -55,9 +55,9 @@ type Owner struct {
 }
 
 // New returns the screen of a customer's files; start is its first filter. owner reads the index.
-func New(env *ui.Env, caller endpoint.Caller, host storedfile.Host, owner func(context.Context, string) Owner, cuid,
+func New(env *ui.Env, caller endpoint.Caller, save storedfile.Save, owner func(context.Context, string) Owner, cuid,
 	start string) *Screen {
-	s := &Screen{env: env, caller: caller, host: host, cuid: cuid, owner: owner}
+	s := &Screen{env: env, caller: caller, save: save, cuid: cuid, owner: owner}
 	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files",
 		One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
@@ -95,7 +95,7 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 	k := s.env.Keys
 	switch {
 	case k.Documents.Save.Match(msg):
-		return storedfile.AskSave(s.env, s.host, storedfile.FileOf(s.cuid, f)), nil, true
+		return storedfile.AskSave(s.env, s.save, storedfile.FileOf(s.cuid, f)), nil, true
 	case s.Page != nil:
 	case k.List.Open.Match(msg):
 		storedfile.Show(s.List.List, storedfile.FileOf(s.cuid, f), func() []widget.Pair { return s.card(f) })

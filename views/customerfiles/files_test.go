@@ -48,11 +48,10 @@ func (f *fake) caller() endpoint.Caller {
 	endpointtest.On(&c, endpoint.DeleteFile, f.remove)
 	return &c
 }
-func (f *fake) SaveDocument(context.Context, string, string, string, bool) (string, error) {
+func (f *fake) save(context.Context, string, string, string, bool) (string, error) {
 	f.calls++
 	panic("saved")
 }
-func (f *fake) NoFiles(context.Context) string { return "" }
 
 func sample(t *testing.T) []api.CustomerFile {
 	t.Helper()
@@ -74,7 +73,7 @@ func sample(t *testing.T) []api.CustomerFile {
 func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), f, f.owner, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), f.save, f.owner, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
 }
 
 func TestScreens(t *testing.T) {

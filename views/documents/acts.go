@@ -174,14 +174,14 @@ func (s changes) askUpload() ui.Action {
 			".",
 			api.UploadLimits + " One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			op, f, host := *s.Op, fileFrom(v, ""), s.parts.Host
+			op, f, parts := *s.Op, fileFrom(v, ""), s.parts
 			return ui.Asking(act.DocumentUpload, s.object(f.name),
 				ui.Confirm{ID: s.ID, IDLabel: "operation id", Ask: "Upload " + f.name + " and attach it to the operation?",
 					Facts: s.grouped(s.env.Pairs(f.asked().Facts(), nil)),
 					Yes: func(ui.Seen) tea.Cmd {
 						return s.write("uploading "+f.name, writeDoneMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
 							func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
-								return uploadAndAttach(ctx, c, host, op, f)
+								return uploadAndAttach(ctx, c, parts, op, f)
 							})
 					}}), nil
 		}}
@@ -194,9 +194,9 @@ type partlyDoneError struct{ err *api.Error }
 func (e *partlyDoneError) Error() string { return e.err.Error() }
 func (e *partlyDoneError) Unwrap() error { return e.err }
 
-func uploadAndAttach(ctx context.Context, c endpoint.Caller, host Host, op api.Operation, from file) (api.Operation,
+func uploadAndAttach(ctx context.Context, c endpoint.Caller, parts Parts, op api.Operation, from file) (api.Operation,
 	error) {
-	u, err := from.read(ctx, host, op)
+	u, err := from.read(ctx, parts, op)
 	if err != nil {
 		return api.Operation{}, err
 	}

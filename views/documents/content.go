@@ -16,7 +16,7 @@ func (s *Screen) contentKey(msg keymap.Press, doc api.Document) (ui.Action, tea.
 	switch {
 	case doc.GUID == "":
 	case s.keys.Save.Match(msg):
-		return storedfile.AskSave(s.env, s.parts.Host, s.known(doc)), nil, true
+		return storedfile.AskSave(s.env, s.parts.Save, s.known(doc)), nil, true
 	case s.Page == nil && s.env.Keys.List.Open.Match(msg):
 		storedfile.Show(s.List, s.known(doc), func() []widget.Pair { return s.grouped(s.card(doc)) })
 		return nil, nil, true

@@ -7,6 +7,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/apitest"
 	"opdeck/api/untrusted"
+	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
 )
@@ -47,8 +48,10 @@ func TestSaveAsksBeforeItOverwrites(t *testing.T) {
 }
 
 func TestSaveOverSSHSaysTheCommand(t *testing.T) {
-	f := &fake{op: apitest.Operation(nil), far: "Files would be the server's, not yours."}
-	r, clock := open(t, f)
+	f := &fake{op: apitest.Operation(nil)}
+	r, clock := open(t, f, func(o *ui.Options) {
+		o.Context = api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Operator, Via: "ssh"})
+	})
 	r.Send(uitest.Key("w"))
 	r.Has("Files would be the server's", "document download D", "y copy the command")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))

@@ -31,20 +31,15 @@ import (
 // Parts are the data sources of the screen besides the service.
 type Parts struct {
 	Known ui.Known
-	Host  Host
+	Save  storedfile.Save
+	// Read reads a file of this host; its name, type and content are to be sent.
+	Read  func(ctx context.Context, path string) (api.Upload, error)
 	Types func(context.Context) ([]untrusted.Text, error) // of documents, in answers; without a call
 	Jobs  *replace.Jobs                                   // the replacements of documents
 	// Unfinished lists the unfinished replacements of an operation.
 	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
 	// Open lists the writes to an operation that may still arrive, or were not seen in time.
 	Open func(ctx context.Context, opid string) ([]followup.Row, error)
-}
-
-// Host is the computer whose files are uploaded and written.
-type Host interface {
-	storedfile.Host
-	// ReadUpload reads a file; its name, type and content are to be sent.
-	ReadUpload(ctx context.Context, path string) (api.Upload, error)
 }
 
 // removed is a document that was taken off here and can be put back.

@@ -38,7 +38,6 @@ type fake struct {
 	aPage int                // files of a page; 0: 100
 	seen  []untrusted.Text   // types of documents
 	saved []string           // paths
-	far   string             // why files of the host are out of reach
 
 	described []string // type and info of each upload
 	dir       string   // of the files of replacements
@@ -76,7 +75,7 @@ func (f *fake) parts() Parts {
 		f.calls++
 		return api.Operation{}, time.Time{}, false
 	}}
-	return Parts{Known: known, Host: f, Jobs: &replace.Jobs{Store: f, Client: f.caller(), Dir: f.dir, Now: time.Now},
+	return Parts{Known: known, Save: f.save, Read: f.read, Jobs: &replace.Jobs{Store: f, Client: f.caller(), Dir: f.dir, Now: time.Now},
 		Unfinished: func(ctx context.Context, _ string) ([]replace.Job, error) { return f.Unfinished(ctx) }, Types: f.DocumentTypes,
 		Open: func(context.Context, string) ([]followup.Row, error) {
 			f.calls++
@@ -94,15 +93,14 @@ func (f *fake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.Custo
 		Total: api.Number(strconv.Itoa(len(f.files)))}, f.err
 }
 
-func (f *fake) SaveDocument(_ context.Context, _, _, path string, over bool) (string, error) {
+func (f *fake) save(_ context.Context, _, _, path string, over bool) (string, error) {
 	f.calls++
 	if f.saved = append(f.saved, path); !over && len(f.saved) == 1 {
 		return path, fs.ErrExist
 	}
 	return path, nil
 }
-func (f *fake) NoFiles(context.Context) string { return f.far }
-func (f *fake) ReadUpload(_ context.Context, path string) (api.Upload, error) {
+func (f *fake) read(_ context.Context, path string) (api.Upload, error) {
 	return api.Upload{FileName: path, Content: []byte("%PDF-1.4 new")}, nil
 }
 

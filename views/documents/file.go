@@ -116,8 +116,8 @@ func fileFrom(v ui.Values, known string) file {
 }
 
 // read reads the file, to be sent for the operation's customer.
-func (f file) read(ctx context.Context, host Host, op api.Operation) (api.Upload, error) {
-	u, err := host.ReadUpload(ctx, f.path)
+func (f file) read(ctx context.Context, parts Parts, op api.Operation) (api.Upload, error) {
+	u, err := parts.Read(ctx, f.path)
 	u.CUID, u.Type, u.Info = string(op.Customer.CUID), f.kind, f.info
 	return u, err
 }

@@ -47,9 +47,9 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	}
 	return ui.Ask{Title: "Replace document", Verb: "Continue", Fields: s.fileFields(kind, info), Intro: intro,
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			f, host := fileFrom(v, kind), s.parts.Host
+			f, parts := fileFrom(v, kind), s.parts
 			run := func(ctx context.Context, jobs *replace.Jobs) (replace.Job, error) {
-				u, err := f.read(ctx, host, seen)
+				u, err := f.read(ctx, parts, seen)
 				if err != nil {
 					return replace.Job{}, err
 				}

@@ -13,23 +13,17 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Book keeps the notes; *note.Notes has these methods.
-type Book interface {
-	About(ctx context.Context, object, id string) ([]note.Note, error)
-	Add(ctx context.Context, object, id, text string) (note.Note, error)
-}
-
 // Panel has the notes about one object. Its methods are called in the update loop, but for Read.
 type Panel struct {
 	env        *ui.Env
-	book       Book
+	book       *note.Notes
 	object, id string
 	list       []note.Note // newest first
 	err        error       // of the last read
 }
 
 // New returns the panel of an object: note.Operation or note.Customer.
-func New(env *ui.Env, book Book, object, id string) *Panel {
+func New(env *ui.Env, book *note.Notes, object, id string) *Panel {
 	return &Panel{env: env, book: book, object: object, id: id}
 }
 

@@ -53,7 +53,7 @@ type Screen struct {
 }
 
 // NewScreen returns the screen of one operation.
-func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history History, book notes.Book,
+func NewScreen(env *ui.Env, caller endpoint.Caller, known ui.Known, history History, book *note.Notes,
 	opid string) *Screen {
 	s := &Screen{env: env, caller: caller, phase: known.Phase, latest: ui.NewLatest(env, caller, known, opid),
 		trees: env.Requests(), notes: notes.New(env, book, note.Operation, opid), keys: env.Keys.Operation,

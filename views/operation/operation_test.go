@@ -14,10 +14,10 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/api/endpoint/endpointtest"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/ui/uitest/shelltest"
-	"opdeck/views/notes"
 )
 
 type fake struct {
@@ -28,7 +28,7 @@ type fake struct {
 	err   error
 	calls int
 	reads int // from the service
-	notes notes.Book
+	notes *note.Notes
 }
 
 func (f *fake) caller() endpoint.Caller {

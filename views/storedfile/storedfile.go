@@ -24,13 +24,16 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Host stores the content of a document.
-type Host interface {
-	// SaveDocument writes it to a file of this host, for one customer call. The error is fs.ErrExist when the file
-	// is there already and over is false.
-	SaveDocument(ctx context.Context, cuid, id, path string, over bool) (full string, err error)
-	// NoFiles says why files of this host are out of reach, "" when they are not.
-	NoFiles(ctx context.Context) string
+// Save writes the content of a document to a file of this host, for one customer call. The error is fs.ErrExist when
+// the file is there already and over is false.
+type Save func(ctx context.Context, cuid, id, path string, over bool) (full string, err error)
+
+// NoFiles says why files of this host are out of reach, "" when they are not.
+func NoFiles(ctx context.Context) string {
+	if api.ActorOf(ctx).Via == "ssh" {
+		return "Files would be the server's, not yours; use the command over SSH, with - for the file."
+	}
+	return ""
 }
 
 // Document has the known facts of a document before its content is read.
@@ -83,8 +86,8 @@ func Show[T any](l *list.List[T], d Document, facts func() []widget.Pair) {
 
 // AskSave asks for the target file of a document. If the person cannot use files of this host,
 // it shows a command that saves the document on their own.
-func AskSave(env *ui.Env, host Host, d Document) ui.Action {
-	if why := host.NoFiles(env.Ctx); why != "" {
+func AskSave(env *ui.Env, to Save, d Document) ui.Action {
+	if why := NoFiles(env.Ctx); why != "" {
 		cmd := "ssh " + cmp.Or(api.ActorOf(env.Ctx).Login, "NAME") + "@HOST document download " + d.CUID + " " + d.ID +
 			" - > " + quoted(FileName(d))
 		return ui.Explain{Title: "Save " + d.what(), Lines: []string{why,
@@ -97,17 +100,17 @@ func AskSave(env *ui.Env, host Host, d Document) ui.Action {
 			"records it."},
 		Fields: []widget.Field{{Name: api.FieldFile, Label: "File on this host", Value: FileName(d), Max: 4096,
 			Check: checkPath}},
-		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return save(env, host, d, expand(v.Text(0)), false), nil }}
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) { return save(env, to, d, expand(v.Text(0)), false), nil }}
 }
 
 // save saves the document; a file that is there already is a question.
-func save(env *ui.Env, host Host, d Document, path string, over bool) ui.Action {
-	return ui.Write{What: "save " + d.Line(), Cmd: saving(env, host, d, path, over)}
+func save(env *ui.Env, to Save, d Document, path string, over bool) ui.Action {
+	return ui.Write{What: "save " + d.Line(), Cmd: saving(env, to, d, path, over)}
 }
 
-func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd {
+func saving(env *ui.Env, to Save, d Document, path string, over bool) tea.Cmd {
 	return env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-		full, err := host.SaveDocument(ctx, d.CUID, d.ID, path, over)
+		full, err := to(ctx, d.CUID, d.ID, path, over)
 		done := "Saved " + d.Line() + " to " + untrusted.Text(full).Line(300) + "."
 		return func() (ui.Action, tea.Cmd) {
 			if !over && errors.Is(err, fs.ErrExist) {
@@ -115,7 +118,7 @@ func saving(env *ui.Env, host Host, d Document, path string, over bool) tea.Cmd 
 					Ask: "Overwrite " + untrusted.Text(filepath.Base(full)).Line(80) + "?", Verb: "Overwrite",
 					Risk: "Its current content will be lost.", SkipTypedConfirmation: true,
 					Facts: []widget.Pair{{Label: "overwrites", Value: untrusted.Text(full).Line(300), Long: true}},
-					Yes:   func(ui.Seen) tea.Cmd { return saving(env, host, d, path, true) }}, nil
+					Yes:   func(ui.Seen) tea.Cmd { return saving(env, to, d, path, true) }}, nil
 			}
 			return ui.Ended("Saving", done, err), nil
 		}, ui.EndedElsewhere("Not saved", done, err)

@@ -22,6 +22,7 @@ import (
 	"opdeck/views/balances"
 	"opdeck/views/counterparties"
 	"opdeck/views/operations"
+	"opdeck/views/storedfile"
 )
 
 // PlainOptions describe the terminal and the person of the plain mode. In and Out are required.
@@ -71,7 +72,8 @@ func RunPlain(ctx context.Context, a *app.App, opt PlainOptions) error {
 	defer feed.close()
 	n := &plainNews{alone: true}
 	host := plain.NewHost(talk,
-		plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said, NoFiles: noFiles(ctx),
+		plain.HostOptions{Ground: ground(a, who), Places: plainPlaces, Now: a.Now, Said: n.said,
+			NoFiles: storedfile.NoFiles(ctx),
 			News: func(_ context.Context, look bool) []tea.Msg {
 				if look {
 					feed.poll()
@@ -217,23 +219,12 @@ func (n *plainNews) company(p ui.Presence) []string {
 // each method returns a refusal.
 type hostFiles struct{ app *app.App }
 
-// noFiles says why local files are not available, "" if they are.
-func noFiles(ctx context.Context) string {
-	if api.ActorOf(ctx).Via == "ssh" {
-		return "Files would be the server's, not yours; use the command over SSH, with - for the file."
-	}
-	return ""
-}
-
 func refuseFiles(ctx context.Context, op string) error {
-	if why := noFiles(ctx); why != "" {
+	if why := storedfile.NoFiles(ctx); why != "" {
 		return api.Refusal(op, api.RuleFile, "%s", why)
 	}
 	return nil
 }
-
-// NoFiles says why local files are not available, "" if they are.
-func (h hostFiles) NoFiles(ctx context.Context) string { return noFiles(ctx) }
 
 // ReadUpload reads a file to upload.
 func (h hostFiles) ReadUpload(ctx context.Context, path string) (api.Upload, error) {

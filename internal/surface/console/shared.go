@@ -411,8 +411,9 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindOperation:
 		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, d.Notes, p.ID)
 	case ui.KindDocuments:
-		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Host: d.files, Jobs: d.Jobs,
-			Unfinished: d.UnfinishedJobs, Types: d.Index.DocumentTypes, Open: d.Follow.Of}, p.ID)
+		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Save: d.files.SaveDocument,
+			Read: d.files.ReadUpload, Jobs: d.Jobs, Unfinished: d.UnfinishedJobs, Types: d.Index.DocumentTypes,
+			Open: d.Follow.Of}, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)
@@ -440,7 +441,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case tariffs.KindCommissions:
 		return tariffs.NewCommissions(env, d.Client, p.Arg)
 	case customerfiles.Kind:
-		return customerfiles.New(env, d.Client, d.files, (&finder{backend: d}).owner, p.ID, p.Arg)
+		return customerfiles.New(env, d.Client, d.files.SaveDocument, (&finder{backend: d}).owner, p.ID, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.Approvals, p.ID)
 	case history.Kind:
