@@ -606,13 +606,13 @@ func keyFault(err error, now time.Time) (f verdict.Fact[verdict.Key], known bool
 
 // keyFact is what keeps a new process from the key that this one has in memory.
 func (a factReader) keyFact(now time.Time) (none verdict.Fact[verdict.Key]) {
-	if a.key.file == "" {
+	if a.app.key.file == "" {
 		return none
 	}
-	key, err := seal.ReadKey(a.key.file)
+	key, err := seal.ReadKey(a.app.key.file)
 	var bad *seal.KeyFileError
-	if err == nil && key.Check() != a.key.check {
-		bad = &seal.KeyFileError{Path: a.key.file, Fault: seal.Other}
+	if err == nil && key.Check() != a.app.key.check {
+		bad = &seal.KeyFileError{Path: a.app.key.file, Fault: seal.Other}
 	}
 	if bad == nil && !errors.As(err, &bad) {
 		return none

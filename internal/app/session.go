@@ -91,7 +91,7 @@ func (a factReader) explained(ctx context.Context, err error) error {
 	defer cancel()
 	f := a.all(ctx)
 	if e.Kind == session.NoPassword && e.Err != nil {
-		f.Password = verdict.Known(verdict.Password{Source: passwordSetting(a.Context), Fault: e.Err.Error()},
+		f.Password = verdict.Known(verdict.Password{Source: passwordSetting(a.app.Context), Fault: e.Err.Error()},
 			"this process", f.Now, readHolds)
 	}
 	found, ok := stops(verdict.Conclude(f))
@@ -143,7 +143,7 @@ func (a factReader) useless(ctx context.Context, r *endpoint.Route, known *api.E
 	is := func(found verdict.Finding) bool { return found.Cause == verdict.Cause(reach.Useless) }
 	found := verdict.Conclude(f).In(verdict.PartService)
 	if !slices.ContainsFunc(found, is) && !unlikely {
-		a.readAnother(ctx, r.Template())
+		a.app.readAnother(ctx, r.Template())
 		found = verdict.Conclude(a.all(ctx)).In(verdict.PartService)
 	}
 	if i := slices.IndexFunc(found, is); i >= 0 {
@@ -192,7 +192,7 @@ func stops(v verdict.Verdict) (f verdict.Finding, ok bool) {
 
 // waitsFor says what a call waits for.
 func (a factReader) waitsFor(c api.Call) string {
-	w := a.Session.WaitsFor(context.Background(), c.Class)
+	w := a.app.Session.WaitsFor(context.Background(), c.Class)
 	if !w.Renewal {
 		return w.Sentence
 	}
@@ -373,15 +373,15 @@ func attempts(st session.Status) []verdict.Fact[verdict.Attempt] {
 
 // clockFact compares the store's clock with the Date of the newest login or refresh, and this host's with the store's.
 func (a factReader) clockFact(st session.Status) (none verdict.Fact[verdict.Clock]) {
-	if a.ownClock {
+	if a.app.ownClock {
 		return none
 	}
 	for _, e := range slices.Backward(st.History) {
 		if e.Served.IsZero() {
 			continue
 		}
-		c := verdict.Clock{Host: a.Session.Owner().Host, Ahead: e.At.Sub(e.Served) - st.Ahead}
-		if a.Store.Core.Engine() == store.Postgres {
+		c := verdict.Clock{Host: a.app.Session.Owner().Host, Ahead: e.At.Sub(e.Served) - st.Ahead}
+		if a.app.Store.Core.Engine() == store.Postgres {
 			c.Database = e.At.Sub(e.Served)
 		}
 		return verdict.Known(c, "the Date of a "+string(e.Kind), e.At, callHolds)
@@ -392,7 +392,7 @@ func (a factReader) clockFact(st session.Status) (none verdict.Fact[verdict.Cloc
 // passwordFact tries the password where a login would need it now. A command is not run: what a login of any process
 // has seen of it counts.
 func (a factReader) passwordFact(ctx context.Context, f *verdict.Facts, st session.Status) error {
-	p := verdict.Password{Source: passwordSetting(a.Context)}
+	p := verdict.Password{Source: passwordSetting(a.app.Context)}
 	for _, one := range f.Attempts { // newest first
 		if at := one.Value; at.Fault.Class == reach.NoPassword {
 			p.Fault = at.Fault.Said
@@ -402,11 +402,11 @@ func (a factReader) passwordFact(ctx context.Context, f *verdict.Facts, st sessi
 			break // a newer login had one
 		}
 	}
-	if a.Sandbox != nil || a.Context.PasswordCommand != "" || st.State == string(session.Live) || st.Renewable() {
+	if a.app.Sandbox != nil || a.app.Context.PasswordCommand != "" || st.State == string(session.Live) || st.Renewable() {
 		return nil
 	}
 	p.Fault = ""
-	if _, err := a.Context.Password(ctx, a.getenv); err != nil {
+	if _, err := a.app.Context.Password(ctx, a.app.getenv); err != nil {
 		p.Fault = err.Error()
 	}
 	f.Password = verdict.Known(p, "this process", f.Now, readHolds)

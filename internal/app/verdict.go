@@ -137,13 +137,14 @@ func Probed(ctx context.Context, a *App) verdict.Verdict {
 }
 
 // factReader reads the facts of one App.
-type factReader struct{ *App }
+type factReader struct{ app *App }
 
 // all reads everything that a verdict rests on. What cannot be read is not known; if the store is the reason, its
 // error is the fact.
 func (a factReader) all(ctx context.Context) verdict.Facts {
-	f := verdict.Facts{Now: a.Now(), Service: ServiceHost(a.Context), Account: session.MaskAccount(a.Context.Login)}
-	st, err := a.Session.Status(ctx)
+	f := verdict.Facts{Now: a.app.Now(), Service: ServiceHost(a.app.Context),
+		Account: session.MaskAccount(a.app.Context.Login)}
+	st, err := a.app.Session.Status(ctx)
 	if key, lost := keyFault(err, f.Now); lost {
 		f.Key = key
 		return f
@@ -156,7 +157,7 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 	f.Store = a.storeFact(ctx, f.Now)
 	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
 	f.Attempts, f.Clock, f.Key = attempts(st), a.clockFact(st), a.keyFact(f.Now)
-	f.Config = verdict.Known(verdict.Config{Ignored: ignoredProxies(a.Context, a.getenv)}, "this process", f.Now,
+	f.Config = verdict.Known(verdict.Config{Ignored: ignoredProxies(a.app.Context, a.app.getenv)}, "this process", f.Now,
 		readHolds)
 	for _, read := range []func(context.Context, *verdict.Facts, session.Status) error{a.callFacts, a.budgetFacts,
 		a.indexFacts, a.writeFacts, a.jobFacts, a.feedFacts, a.passwordFact, a.auditFact, a.noted} {
@@ -167,22 +168,22 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 		}
 	}
 	if f.Store.Value.State == verdict.StoreGood {
-		a.storeFault.Store(nil)
+		a.app.storeFault.Store(nil)
 	}
 	return f
 }
 
 // storeFact is what would keep a write from being stored, or that nothing would.
 func (a factReader) storeFact(ctx context.Context, now time.Time) verdict.Fact[verdict.Store] {
-	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
+	for _, db := range []*store.DB{a.app.Store.Core, a.app.Store.Bulk} {
 		if err := db.Usable(ctx); err != nil && ctx.Err() == nil {
 			return a.faulty(err, now)
 		}
 	}
-	if err := a.Store.Core.Free(ctx); err != nil {
+	if err := a.app.Store.Core.Free(ctx); err != nil {
 		return a.faulty(err, now)
 	}
-	return verdict.Known(verdict.Store{State: verdict.StoreGood, Engine: a.engine(), Where: a.Store.Core.Path()},
+	return verdict.Known(verdict.Store{State: verdict.StoreGood, Engine: a.engine(), Where: a.app.Store.Core.Path()},
 		"a read of the store", now, readHolds)
 }
 
@@ -227,15 +228,15 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 // faulty is the fact that the store cannot be read, since this process saw that first.
 func (a factReader) faulty(err error, now time.Time) verdict.Fact[verdict.Store] {
 	found := storeFault(err, a.engine(), now)
-	if was := a.storeFault.Load(); was != nil && was.State == found.State {
+	if was := a.app.storeFault.Load(); was != nil && was.State == found.State {
 		found.Since = was.Since
 	}
-	a.storeFault.Store(&found)
+	a.app.storeFault.Store(&found)
 	return verdict.Known(found, "a read of the store", now, readHolds)
 }
 
 func (a factReader) engine() string {
-	if a.Store.Core.Engine() == store.Postgres {
+	if a.app.Store.Core.Engine() == store.Postgres {
 		return "PostgreSQL"
 	}
 	return "SQLite"
@@ -288,8 +289,8 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 }
 
 func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	a.seen.Flush()
-	all, now, err := a.answers.All(ctx, a.Scope())
+	a.app.seen.Flush()
+	all, now, err := a.app.answers.All(ctx, a.app.Scope())
 	by := f.Now.Sub(now) // the two reads of the store's clock
 	at := func(t time.Time) time.Time {
 		if t.IsZero() {
@@ -316,7 +317,7 @@ func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.S
 const mostUsers = 3
 
 func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	use, err := a.Limits.Usage(ctx)
+	use, err := a.app.Limits.Usage(ctx)
 	for _, u := range use {
 		if u.Class == limit.Login || u.Class == limit.Refresh { // what uses them up is an attempt
 			continue
@@ -339,15 +340,15 @@ func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session
 }
 
 func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	if !a.Config.Index.Enabled {
+	if !a.app.Config.Index.Enabled {
 		return nil
 	}
-	fresh, err := a.Index.Freshness(ctx)
+	fresh, err := a.app.Index.Freshness(ctx)
 	if err != nil || fresh.AsOf.IsZero() {
 		return err
 	}
-	i := verdict.Index{AsOf: f.Now.Add(fresh.AsOf.Sub(a.Now())), Whole: fresh.Complete, Error: fresh.Progress.Trouble,
-		Says: fresh.Says(a.Now(), time.UTC)}
+	i := verdict.Index{AsOf: f.Now.Add(fresh.AsOf.Sub(a.app.Now())), Whole: fresh.Complete, Error: fresh.Progress.Trouble,
+		Says: fresh.Says(a.app.Now(), time.UTC)}
 	if i.Error != "" { // without a failure, a large list may take hours
 		i.Due = indexDue
 	}
@@ -359,7 +360,7 @@ func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.
 const indexDue = 20 * time.Minute
 
 func (a factReader) writeFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	rows, err := a.Follow.Pending(ctx)
+	rows, err := a.app.Follow.Pending(ctx)
 	if err != nil {
 		return err
 	}
@@ -367,24 +368,24 @@ func (a factReader) writeFacts(ctx context.Context, f *verdict.Facts, _ session.
 	rows = slices.DeleteFunc(rows, func(r followup.Row) bool { return r.State == followup.Seen })
 	w := verdict.Writes{Doubtful: int64(len(rows))}
 	if len(rows) > 0 {
-		w.Oldest = f.Now.Add(rows[0].Sent.Sub(a.Now()))
+		w.Oldest = f.Now.Add(rows[0].Sent.Sub(a.app.Now()))
 	}
 	f.Writes = verdict.Known(w, "the writes with an unknown outcome", f.Now, readHolds)
 	return nil
 }
 
 func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	t, err := a.Hooks().Trouble(ctx)
+	t, err := a.app.Hooks().Trouble(ctx)
 	if err != nil {
 		return err
 	}
-	host := a.Now()
-	rhythm, err := receiver.RhythmIn(ctx, a.Hooks().Inbox(), host)
+	host := a.app.Now()
+	rhythm, err := receiver.RhythmIn(ctx, a.app.Hooks().Inbox(), host)
 	if err != nil {
 		return err
 	}
 	at := func(t time.Time) time.Time { return f.Now.Add(t.Sub(host)) }
-	d := verdict.Feed{Expected: a.Hooks().At() != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
+	d := verdict.Feed{Expected: a.app.Hooks().At() != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
 	if !rhythm.Last.IsZero() {
 		d.Last, d.Usual = at(rhythm.Last), rhythm.Usual
 	}
@@ -474,7 +475,7 @@ func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
 
 // noted reads what other processes noted: ports and the audit trail.
 func (a factReader) noted(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	list, now, err := observations(a.App).All(ctx)
+	list, now, err := observations(a.app).All(ctx)
 	by := f.Now.Sub(now)
 	for _, o := range list {
 		at := o.Seen.Add(by)
@@ -497,9 +498,9 @@ func (a factReader) noted(ctx context.Context, f *verdict.Facts, _ session.Statu
 
 // auditFact is the trail as this process sees it.
 func (a factReader) auditFact(_ context.Context, f *verdict.Facts, _ session.Status) error {
-	health := a.Audit.Health()
+	health := a.app.Audit.Health()
 	out := verdict.Audit{Writable: health.Err == nil || errors.Is(health.Err, errNewHost), Since: health.Since,
-		NoKey: a.Audit.Unrecorded() != nil}
+		NoKey: a.app.Audit.Unrecorded() != nil}
 	if bad := health.Tampered(); bad != nil {
 		out.Broken = []string{bad.Error()}
 	}
@@ -509,11 +510,11 @@ func (a factReader) auditFact(_ context.Context, f *verdict.Facts, _ session.Sta
 
 // jobFacts adds the replacements that stopped between two steps.
 func (a factReader) jobFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
-	jobs, err := a.Jobs.Store.Unfinished(ctx)
+	jobs, err := a.app.Jobs.Store.Unfinished(ctx)
 	if err != nil {
 		return err
 	}
-	host := a.Now()
+	host := a.app.Now()
 	for _, j := range jobs {
 		if host.Sub(j.Updated) < stuckAfter {
 			continue

@@ -255,7 +255,7 @@ func (d *backend) chosenTheme(ctx context.Context) string {
 	if k, _ := d.recall(ctx); slices.Contains(theme.Names(), k.Theme) { // an unreadable choice counts as none
 		return k.Theme
 	}
-	return d.Config.UI.Theme
+	return d.app.Config.UI.Theme
 }
 
 // keepTheme stores the theme of the person in ctx.

@@ -38,12 +38,12 @@ func chosen(t *testing.T, d *backend, ctx context.Context) string {
 func TestEverybodyHasTheirOwnChoice(t *testing.T) {
 	a, _ := open(t)
 	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "commission"}, {"bob", "ssh", "documents!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}} {
-		if err := (&backend{App: a}).KeepColumns(person(p.name, p.via), "", []string{p.column}); err != nil {
+		if err := (&backend{app: a}).KeepColumns(person(p.name, p.via), "", []string{p.column}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, p := range []struct{ name, via, column string }{{"ana", "ssh", "commission"}, {"bob", "ssh", "documents!"}, {"ana", "console", "id"}, {"../../x", "ssh", "cuid"}, {"eve", "ssh", ""}} {
-		if got := chosen(t, &backend{App: a}, person(p.name, p.via)); got != p.column {
+		if got := chosen(t, &backend{app: a}, person(p.name, p.via)); got != p.column {
 			t.Errorf("%s has %q, chose %q", p.name, got, p.column)
 		}
 	}
@@ -63,7 +63,7 @@ func TestEverybodyHasTheirOwnChoice(t *testing.T) {
 func TestTwoConsolesOfOnePerson(t *testing.T) {
 	a, _ := open(t)
 	ctx := person("ana", "ssh")
-	one, two := &backend{App: a}, &backend{App: a}
+	one, two := &backend{app: a}, &backend{app: a}
 	chosen(t, one, ctx)
 	chosen(t, two, ctx)
 	for _, err := range []error{one.KeepColumns(ctx, "", []string{"id"}), two.KeepColumns(ctx, "money", []string{"commission"})} {
@@ -71,11 +71,11 @@ func TestTwoConsolesOfOnePerson(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	all, err := (&backend{App: a}).Columns(ctx)
+	all, err := (&backend{app: a}).Columns(ctx)
 	if err != nil || !slices.Equal(all[""], []string{"id"}) || !slices.Equal(all["money"], []string{"commission"}) {
 		t.Errorf("%v %v", all, err)
 	}
-	if err := two.KeepColumns(ctx, "", nil); err != nil || chosen(t, &backend{App: a}, ctx) != "" {
+	if err := two.KeepColumns(ctx, "", nil); err != nil || chosen(t, &backend{app: a}, ctx) != "" {
 		t.Errorf("a choice is not forgotten: %v", err)
 	}
 }
@@ -83,7 +83,7 @@ func TestTwoConsolesOfOnePerson(t *testing.T) {
 func TestADamagedChoiceIsNone(t *testing.T) {
 	a, _ := open(t)
 	ctx := person("ana", "ssh")
-	path := (&backend{App: a}).choicesFile(ctx)
+	path := (&backend{app: a}).choicesFile(ctx)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +91,14 @@ func TestADamagedChoiceIsNone(t *testing.T) {
 		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := chosen(t, &backend{App: a}, ctx); got != "" {
+		if got := chosen(t, &backend{app: a}, ctx); got != "" {
 			t.Errorf("%.20q gives %q", s, got)
 		}
 	}
-	if err := (&backend{App: a}).KeepColumns(ctx, "", []string{"colour"}); err == nil {
+	if err := (&backend{app: a}).KeepColumns(ctx, "", []string{"colour"}); err == nil {
 		t.Error("a column that there is not is kept")
 	}
-	if err := (&backend{App: a}).KeepColumns(ctx, "", []string{"id"}); err != nil || chosen(t, &backend{App: a}, ctx) != "id" {
+	if err := (&backend{app: a}).KeepColumns(ctx, "", []string{"id"}); err != nil || chosen(t, &backend{app: a}, ctx) != "id" {
 		t.Errorf("a damaged file stays: %v", err)
 	}
 	if b, err := os.ReadFile(path + ".damaged"); err != nil || !strings.HasSuffix(string(b), " ") {
@@ -113,7 +113,7 @@ func TestAStateFolderThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(a.State, choicesFolder), nil, 0o600); err != nil { // a file where the folder belongs
 		t.Fatal(err)
 	}
-	d := &backend{App: a}
+	d := &backend{app: a}
 	err := d.KeepColumns(ctx, "", []string{"id"})
 	if err == nil || strings.Contains(api.AsError(err).Public, a.State) {
 		t.Errorf("%v", err)
@@ -128,7 +128,7 @@ func TestAStoreInMemoryWritesNothing(t *testing.T) {
 	a, _ := open(t)
 	copied := app.App{Config: a.Config, State: a.State}
 	copied.Config.Store.URL = "memory"
-	ctx, d := person("ana", "ssh"), &backend{App: &copied}
+	ctx, d := person("ana", "ssh"), &backend{app: &copied}
 	if err := d.KeepColumns(ctx, "", []string{"id"}); err != nil || chosen(t, d, ctx) != "id" {
 		t.Errorf("%v", err)
 	}
@@ -155,7 +155,7 @@ func TestConsolesOfOnePersonLoseNothing(t *testing.T) {
 	const each = 20
 	var wg sync.WaitGroup
 	for i := range 2 {
-		d := &backend{App: a}
+		d := &backend{app: a}
 		wg.Go(func() {
 			for k := range each {
 				name := strings.Repeat("x", i*each+k+1)
@@ -168,7 +168,7 @@ func TestConsolesOfOnePersonLoseNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	d := &backend{App: a}
+	d := &backend{app: a}
 	views, err := d.OwnViews(ctx)
 	if err != nil || len(views) != 2*each || len(views[0].Columns) == 0 || !views[0].Own {
 		t.Errorf("%d views, %v", len(views), err)
@@ -184,14 +184,14 @@ func TestConsolesOfOnePersonLoseNothing(t *testing.T) {
 	if err := d.KeepView(ctx, "xx", nil); err != nil {
 		t.Error(err)
 	}
-	views, err = (&backend{App: a}).OwnViews(ctx)
+	views, err = (&backend{app: a}).OwnViews(ctx)
 	has := func(name string) bool {
 		return slices.ContainsFunc(views, func(v operations.View) bool { return v.Name == name })
 	}
 	if err != nil || has("x") || has("xx") || !has("y") || len(views) != 2*each-1 {
 		t.Errorf("after renaming and deleting: %+v, %v", views, err)
 	}
-	if list, err := (&backend{App: a}).OwnViews(person("bob", "ssh")); len(list) != 0 || err != nil {
+	if list, err := (&backend{app: a}).OwnViews(person("bob", "ssh")); len(list) != 0 || err != nil {
 		t.Errorf("bob has %v, %v", list, err)
 	}
 }
@@ -200,7 +200,7 @@ func TestConsolesOfOnePersonLoseNothing(t *testing.T) {
 func TestFiltersAreBounded(t *testing.T) {
 	a, _ := open(t)
 	ctx := person("ana", "ssh")
-	d := &backend{App: a}
+	d := &backend{app: a}
 	for i := range maxFilters + 10 {
 		if err := d.KeepFilter(ctx, ui.KindEvents, fmt.Sprint("amount>", i)); err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func TestFiltersAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := (&backend{App: a}).Filters(ctx, ui.KindEvents)
+	got, err := (&backend{app: a}).Filters(ctx, ui.KindEvents)
 	if err != nil || len(got) != maxFilters || got[0] != "amount>30" || got[1] != "amount>59" || slices.Contains(got[1:], "amount>30") {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -243,19 +243,19 @@ func TestAStoppedConsoleHoldsNobodyUp(t *testing.T) {
 func TestTheThemeIsKeptForThePerson(t *testing.T) {
 	a, _ := open(t)
 	ana, bob := person("ana", "ssh"), person("bob", "ssh")
-	if err := (&backend{App: a}).keepTheme(ana, "light"); err != nil {
+	if err := (&backend{app: a}).keepTheme(ana, "light"); err != nil {
 		t.Fatal(err)
 	}
-	if got := (&backend{App: a}).chosenTheme(ana); got != "light" {
+	if got := (&backend{app: a}).chosenTheme(ana); got != "light" {
 		t.Errorf("ana has %q", got)
 	}
-	if got := (&backend{App: a}).chosenTheme(bob); got != a.Config.UI.Theme {
+	if got := (&backend{app: a}).chosenTheme(bob); got != a.Config.UI.Theme {
 		t.Errorf("bob has %q", got)
 	}
-	if err := (&backend{App: a}).keepTheme(bob, "no such theme"); err != nil {
+	if err := (&backend{app: a}).keepTheme(bob, "no such theme"); err != nil {
 		t.Fatal(err)
 	}
-	if got := (&backend{App: a}).chosenTheme(bob); got != a.Config.UI.Theme {
+	if got := (&backend{app: a}).chosenTheme(bob); got != a.Config.UI.Theme {
 		t.Errorf("an unknown theme is %q", got)
 	}
 }

@@ -144,7 +144,7 @@ func environment(c config.Context) ui.Environment {
 // shellOptions are the options of a person's console: its screens, the role's keys and masking, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed,
 	copy func(string) error) ui.Options {
-	d := &backend{App: a, feed: feed, shared: opt.Shared, files: hostFiles{a}}
+	d := &backend{app: a, feed: feed, shared: opt.Shared, files: hostFiles{a}}
 	if evidence.Of(ctx) == nil {
 		ctx = evidence.In(ctx, &evidence.Book{})
 	}

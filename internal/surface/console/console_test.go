@@ -53,7 +53,7 @@ func as(role api.Role) (context.Context, api.Actor) {
 func newDesk(a *app.App, role api.Role) (context.Context, *backend, *feed) {
 	ctx, who := as(role)
 	f := newFeed(ctx, a, newPeople(a, who), nil)
-	return ctx, &backend{App: a, feed: f, files: hostFiles{app: a}}, f
+	return ctx, &backend{app: a, feed: f, files: hostFiles{app: a}}, f
 }
 
 // waitingNews counts the waiting news.
@@ -160,18 +160,18 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 	a, _ := open(t)
 	ctx, d, f := newDesk(a, api.Viewer)
 	defer f.close()
-	page, err := endpoint.Do(ctx, d.Client, endpoint.ListOperations, api.OperationQuery{Size: 2})
+	page, err := endpoint.Do(ctx, d.app.Client, endpoint.ListOperations, api.OperationQuery{Size: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	opid := string(page.Items[0].OPID)
 	analyst, _ := as(api.Analyst)
 	secrets := numbers(t, analyst, a, opid)
-	one, err := endpoint.Do(ctx, d.Client, endpoint.GetOperation, opid)
+	one, err := endpoint.Do(ctx, d.app.Client, endpoint.GetOperation, opid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, _, ok := d.Known(ctx, opid)
+	known, _, ok := d.app.Known(ctx, opid)
 	if !ok {
 		t.Fatal("what was read is not known")
 	}
@@ -203,7 +203,7 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 	}
 	analyst, open, g := newDesk(a, api.Analyst)
 	defer g.close()
-	if op, err := endpoint.Do(analyst, open.Client, endpoint.GetOperation, opid); err != nil || string(op.Source.Account.Number) != secrets[0] {
+	if op, err := endpoint.Do(analyst, open.app.Client, endpoint.GetOperation, opid); err != nil || string(op.Source.Account.Number) != secrets[0] {
 		t.Errorf("an analyst sees %q, %v", op.Source.Account.Number, err)
 	}
 }

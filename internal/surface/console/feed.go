@@ -331,7 +331,7 @@ func (f *feed) readConnected(ctx context.Context) {
 	if kind := f.people.at.Place.Kind; kind != ui.KindSession && kind != ui.KindOnCall {
 		return
 	}
-	list, err := (&backend{App: f.app, feed: f}).session().Connected(ctx)
+	list, err := (&backend{app: f.app, feed: f}).session().Connected(ctx)
 	same := func(a, b presence.Place) bool {
 		return a.Console == b.Console && a.Object == b.Object && a.ID == b.ID && a.Dialog == b.Dialog
 	}

@@ -53,7 +53,7 @@ type recentFile struct {
 
 // Find implements ui.Finder.
 func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err error) {
-	l, err := f.backend.Index.Find(ctx, q.Text, q.Zone, foundAtMost, f.backend.Now())
+	l, err := f.backend.app.Index.Find(ctx, q.Text, q.Zone, foundAtMost, f.backend.app.Now())
 	if wrong := (*filter.Error)(nil); errors.As(err, &wrong) {
 		out.Wrong = strings.TrimSpace(wrong.What + " " + wrong.Hint)
 	} else if err != nil {
@@ -69,7 +69,7 @@ func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err err
 	}
 	var notes []note.Note
 	if e, err := filter.Parse(q.Text); err == nil {
-		if notes, err = f.backend.Index.Noted(ctx, e); err != nil {
+		if notes, err = f.backend.app.Index.Noted(ctx, e); err != nil {
 			return out, err
 		}
 	}
@@ -129,8 +129,8 @@ func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, 
 	if err != nil { // not a valid filter value
 		return nil, nil
 	}
-	w, err := f.backend.Index.Window(ctx,
-		index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.backend.Now())
+	w, err := f.backend.app.Index.Window(ctx,
+		index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.backend.app.Now())
 	return w.Rows, err
 }
 
@@ -196,7 +196,7 @@ func (f *finder) Recent(ctx context.Context) ([]ui.Found, error) {
 		one := ui.Found{Place: ui.Place{Kind: r.Kind, ID: r.ID}, Text: draw.ID(r.ID, 13)}
 		if r.Kind == ui.KindCompliance {
 			one.Text, one.About = f.customerName(ctx, r.ID), "customer "+untrusted.Text(r.ID).Line(64)
-		} else if rec, err := f.backend.Index.Get(ctx, r.ID); err == nil {
+		} else if rec, err := f.backend.app.Index.Get(ctx, r.ID); err == nil {
 			one = foundOperation(rec)
 		}
 		out = append(out, one)
@@ -266,6 +266,6 @@ func readRecent(path string) (recentFile, error) {
 
 // scope identifies the account of the objects.
 func (f *finder) scope() string {
-	sum := sha256.Sum256([]byte(f.backend.Scope()))
+	sum := sha256.Sum256([]byte(f.backend.app.Scope()))
 	return hex.EncodeToString(sum[:8])
 }

@@ -78,7 +78,7 @@ func recentIDs(t *testing.T, f *finder, ctx context.Context) string {
 func TestRecentsAreOfOnePerson(t *testing.T) {
 	a, _ := open(t)
 	ana, bob := person("ana", "ssh"), person("bob", "ssh")
-	f := &finder{backend: &backend{App: a}}
+	f := &finder{backend: &backend{app: a}}
 	for _, p := range []ui.Place{{Kind: ui.KindOperation, ID: "one"}, {Kind: ui.KindDocuments, ID: "two"}, {Kind: ui.KindCompliance, ID: "D1"}, {Kind: ui.KindOperation, ID: "one"}} {
 		if err := f.Opened(ana, p); err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRecentsAreOfOnePerson(t *testing.T) {
 	if err := f.Opened(ana, ui.Place{Kind: ui.KindOperation, ID: "no id/../at all"}); err == nil {
 		t.Error("what is no id is kept")
 	}
-	again := &finder{backend: &backend{App: a}} // the next console
+	again := &finder{backend: &backend{app: a}} // the next console
 	if got := recentIDs(t, again, ana); got != "operation one, compliance D1, operation two" {
 		t.Errorf("ana opened %s", got)
 	}
@@ -122,7 +122,7 @@ func TestRecentsOfAStoreInMemory(t *testing.T) {
 	a, _ := open(t)
 	copied := app.App{Config: a.Config, State: a.State, Index: a.Index, Now: a.Now}
 	copied.Config.Store.URL = "memory"
-	f, ctx := &finder{backend: &backend{App: &copied}}, person("ana", "ssh")
+	f, ctx := &finder{backend: &backend{app: &copied}}, person("ana", "ssh")
 	if err := f.Opened(ctx, ui.Place{Kind: ui.KindOperation, ID: "one"}); err != nil || recentIDs(t, f, ctx) != "operation one" {
 		t.Errorf("%v", err)
 	}
@@ -134,7 +134,7 @@ func TestRecentsOfAStoreInMemory(t *testing.T) {
 // TestADamagedRecentFileIsNone, and is written again.
 func TestADamagedRecentFileIsNone(t *testing.T) {
 	a, _ := open(t)
-	d, ctx := &backend{App: a}, person("ana", "ssh")
+	d, ctx := &backend{app: a}, person("ana", "ssh")
 	path := d.personFile(ctx, recentFolder)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	}
 	f := newFeed(ctx, a, folk, nil)
 	defer f.close()
-	d := &backend{App: a, feed: f}
+	d := &backend{app: a, feed: f}
 	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{backend: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
 	r := uitest.Drive(t, ui.New(o), uitest.Size(40, 12), ui.Toast{Level: ui.Warning, Text: want})
 	if n := strings.Count(r.View(), "verif"); n != 1 {
@@ -198,7 +198,7 @@ func TestTheNamesOfACustomer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &finder{backend: &backend{App: a}}
+	f := &finder{backend: &backend{app: a}}
 	if names := f.otherNames(ctx, j.Customer, cuid); len(names) > 0 || j.Customer.DisplayName() == "" {
 		t.Errorf("%q in the record, also %q", j.Customer.DisplayName(), names)
 	}

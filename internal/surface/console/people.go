@@ -302,7 +302,7 @@ func (p *people) noteBegun(ctx context.Context) {
 // begunVerifications are the customers whose verification was started and not finalized.
 func begunVerifications(ctx context.Context, a *app.App) ([]ui.Found, error) {
 	open, err := a.Journeys.Store.UnfinishedJourneys(ctx)
-	find := &finder{backend: &backend{App: a}}
+	find := &finder{backend: &backend{app: a}}
 	var out []ui.Found
 	for _, r := range open {
 		out = append(out, ui.Found{Place: ui.Place{Kind: ui.KindCompliance, ID: r.CUID}, Text: find.customerName(ctx, r.CUID),
@@ -348,7 +348,7 @@ func unfinished(ctx context.Context, a *app.App, opens string) []waiting {
 // personFile is the path of a file of the person in ctx in a subfolder of the state folder; "" if nothing is stored.
 // The same name may mean different people over SSH and locally, so their files are separate.
 func (d *backend) personFile(ctx context.Context, folder string) string {
-	if d.Config.Store.URL == "memory" || d.State == "" {
+	if d.app.Config.Store.URL == "memory" || d.app.State == "" {
 		return ""
 	}
 	who, way := api.ActorOf(ctx), "local"
@@ -356,7 +356,7 @@ func (d *backend) personFile(ctx context.Context, folder string) string {
 		way = "ssh"
 	}
 	sum := sha256.Sum256([]byte(way + "\x00" + who.Name))
-	return filepath.Join(d.State, folder, hex.EncodeToString(sum[:12])+".json")
+	return filepath.Join(d.app.State, folder, hex.EncodeToString(sum[:12])+".json")
 }
 
 // errDamaged: a person's file is not valid JSON of its kind.

@@ -270,17 +270,17 @@ func (l listing) Consistent(ctx context.Context, fn func(operations.Index) error
 
 // listConfig is the configuration of the list of operations.
 func (d *backend) listConfig(env *ui.Env) operations.Config {
-	c := operations.Config{Off: !d.Config.Index.Enabled, Progress: d.feed.progress,
+	c := operations.Config{Off: !d.app.Config.Index.Enabled, Progress: d.feed.progress,
 		Preview: operation.Preview(env, d.known()), Export: d.files.Export, Folder: workingFolder(),
-		Columns: chosenColumns(d.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews,
+		Columns: chosenColumns(d.app.Config.UI.Columns), Recall: d.Columns, Keep: d.KeepColumns, Own: d.OwnViews,
 		KeepView: d.KeepView}
-	for _, name := range slices.Sorted(maps.Keys(d.Config.Views)) {
-		v := d.Config.Views[name]
+	for _, name := range slices.Sorted(maps.Keys(d.app.Config.Views)) {
+		v := d.app.Config.Views[name]
 		c.Views = append(c.Views,
 			operations.View{Name: name, Filter: v.Filter, Sort: v.Sort, Columns: chosenColumns(v.Columns)})
 	}
 	for _, v := range index.StockViews() {
-		if _, own := d.Config.Views[v.Name]; !own {
+		if _, own := d.app.Config.Views[v.Name]; !own {
 			c.Views = append(c.Views,
 				operations.View{Name: v.Name, Filter: v.Filter, Sort: v.Sort, About: v.About, Stock: true})
 		}
@@ -361,7 +361,7 @@ type sharedSession struct {
 
 // session is the session for a screen of this console.
 func (d *backend) session() sharedSession {
-	s := sharedSession{SharedSession: d.SharedSession(), app: d.App}
+	s := sharedSession{SharedSession: d.app.SharedSession(), app: d.app}
 	if d.feed != nil {
 		s.console = d.feed.people.board.Console()
 	}
@@ -396,7 +396,7 @@ func (s sharedSession) Doctor(ctx context.Context) []sessions.Finding {
 
 // backend is the data source of the screens: the parts of the App under the names that the screens declare.
 type backend struct {
-	*app.App
+	app     *app.App
 	feed    *feed
 	shared  *Shared // nil: the only console of its process
 	files   hostFiles
@@ -407,46 +407,46 @@ type backend struct {
 func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	switch p.Kind {
 	case ui.KindOperations:
-		return operations.New(env, d.shared.rowsFor(listing{d.Index, d.Now}), d.Client, d.listConfig(env), p.Arg)
+		return operations.New(env, d.shared.rowsFor(listing{d.app.Index, d.app.Now}), d.app.Client, d.listConfig(env), p.Arg)
 	case ui.KindOperation:
-		return operation.NewScreen(env, d.Client, d.known(), d.Index.History, d.Notes, p.ID)
+		return operation.NewScreen(env, d.app.Client, d.known(), d.app.Index.History, d.app.Notes, p.ID)
 	case ui.KindDocuments:
-		return documents.NewScreen(env, d.Client, documents.Parts{Known: d.known(), Save: d.files.SaveDocument,
-			Read: d.files.ReadUpload, Jobs: d.Jobs, Unfinished: d.UnfinishedJobs, Types: d.Index.DocumentTypes,
-			Open: d.Follow.Of}, p.ID)
+		return documents.NewScreen(env, d.app.Client, documents.Parts{Known: d.known(), Save: d.files.SaveDocument,
+			Read: d.files.ReadUpload, Jobs: d.app.Jobs, Unfinished: d.app.UnfinishedJobs, Types: d.app.Index.DocumentTypes,
+			Open: d.app.Follow.Of}, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
-			return compliance.NewCustomers(env, d.Client, d.Journeys.Store.UnfinishedJourneys, p.Arg)
+			return compliance.NewCustomers(env, d.app.Client, d.app.Journeys.Store.UnfinishedJourneys, p.Arg)
 		}
-		return compliance.New(env, compliance.Parts{Journeys: d.Journeys, Notes: d.Notes,
+		return compliance.New(env, compliance.Parts{Journeys: d.app.Journeys, Notes: d.app.Notes,
 			Names: (&finder{backend: d}).otherNames}, p.ID)
 	case ui.KindLimits:
-		return limits.NewScreen(env, d.Limits.Usage, d.Config.Limits.Policy)
+		return limits.NewScreen(env, d.app.Limits.Usage, d.app.Config.Limits.Policy)
 	case ui.KindSession:
 		return sessions.New(env, d.session())
 	case ui.KindEvents:
-		return events.New(env, d.Hooks().Inbox(), deliveries{d.App}, d.Client,
-			events.Config{Listen: d.Hooks().At(), Verify: d.Config.Webhooks.Verify}, p.Arg)
+		return events.New(env, d.app.Hooks().Inbox(), deliveries{d.app}, d.app.Client,
+			events.Config{Listen: d.app.Hooks().At(), Verify: d.app.Config.Webhooks.Verify}, p.Arg)
 	case ui.KindOnCall:
-		return oncall.New(env, d.Follow.Pending, sessions.New(env, d.session()),
-			limits.NewScreen(env, d.Limits.Usage, d.Config.Limits.Policy))
+		return oncall.New(env, d.app.Follow.Pending, sessions.New(env, d.session()),
+			limits.NewScreen(env, d.app.Limits.Usage, d.app.Config.Limits.Policy))
 	case ui.KindAudit:
-		return audittrail.New(env, d.Trail(), p.Arg)
+		return audittrail.New(env, d.app.Trail(), p.Arg)
 	case balances.Kind:
-		return balances.New(env, d.Client, p.ID, p.Arg)
+		return balances.New(env, d.app.Client, p.ID, p.Arg)
 	case counterparties.Kind:
-		return counterparties.New(env, d.Client, p.ID, p.Arg)
+		return counterparties.New(env, d.app.Client, p.ID, p.Arg)
 	case tariffs.KindLimits:
-		return tariffs.NewLimits(env, d.Client, p.Arg)
+		return tariffs.NewLimits(env, d.app.Client, p.Arg)
 	case tariffs.KindCommissions:
-		return tariffs.NewCommissions(env, d.Client, p.Arg)
+		return tariffs.NewCommissions(env, d.app.Client, p.Arg)
 	case customerfiles.Kind:
-		return customerfiles.New(env, d.Client, d.files.SaveDocument, (&finder{backend: d}).owner, p.ID, p.Arg)
+		return customerfiles.New(env, d.app.Client, d.files.SaveDocument, (&finder{backend: d}).owner, p.ID, p.Arg)
 	case approvals.Kind:
-		return approvals.New(env, d.Approvals, p.ID)
+		return approvals.New(env, d.app.Approvals, p.ID)
 	case history.Kind:
-		return history.New(env, d.Index, history.Past{Webhooks: d.Hooks().Of, Writes: d.Trail().DocumentWrites,
-			Notes: d.Notes.OnOperation}, p.ID)
+		return history.New(env, d.app.Index, history.Past{Webhooks: d.app.Hooks().Of, Writes: d.app.Trail().DocumentWrites,
+			Notes: d.app.Notes.OnOperation}, p.ID)
 	}
 	return nil
 }
@@ -463,5 +463,5 @@ func (d *backend) commands() []ui.Command {
 
 // known is the index's knowledge of operations.
 func (d *backend) known() ui.Known {
-	return ui.Known{Get: d.Known, MaxAge: d.Config.Index.MaxAge.D(), Phase: d.Client.Phase}
+	return ui.Known{Get: d.app.Known, MaxAge: d.app.Config.Index.MaxAge.D(), Phase: d.app.Client.Phase}
 }
