@@ -48,6 +48,13 @@ func (m *Map) Together() map[string][]Key {
 var fixed = []string{"dialog.", "form.", "menu.", "viewer.", "columns.", "leave", "back", "list.open", "nav.up",
 	"nav.down"}
 
+// retired are the names of keys that left, with what to do instead.
+var retired = map[string]string{
+	"customer.set-application": "use opdeck customer set-application CUID FILE",
+	"document.open":            "w saves the document to a file",
+	"operations.compare":       "open the two operations in two windows",
+}
+
 // pressable are the presses that a key can get: a character of a US keyboard but for digits, and these names.
 var pressable = regexp.MustCompile(`^([!-/:-~]|space|f([1-9]|1[0-2])|ctrl\+[abdefgklnopqrstuvwxy])$`)
 
@@ -62,6 +69,8 @@ func (m *Map) Remap(to map[string]string) (wrong map[string]string) {
 	m.each(func(k *Key) { known[k.Name] = true })
 	for name, press := range to {
 		switch {
+		case retired[name] != "":
+			wrong[name] = "retired: " + retired[name]
 		case !known[name]:
 			wrong[name] = "there is no key of this name; docs/keys.md lists them"
 		case m.isFixed(name):

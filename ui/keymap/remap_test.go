@@ -23,7 +23,7 @@ func TestRemap(t *testing.T) {
 	}
 	for _, c := range []struct{ name, press, want string }{
 		{"document.remove", "R", "R is also the key of document.replace (documents)"}, {"document.remove", "q", "q is also the key of quit"},
-		{"document.remov", "D", "no key of this name"}, {"dialog.yes", "Y", "cannot be changed"}, {"leave", "ctrl+q", "cannot be changed"},
+		{"document.remov", "D", "no key of this name"}, {"document.open", "D", "retired: w saves"}, {"dialog.yes", "Y", "cannot be changed"}, {"leave", "ctrl+q", "cannot be changed"},
 		{"audit.list", "ctrl+a", "cannot be changed"}, {"document.remove", "ctrl+c", "must be one character"}, {"document.remove", "9", "must be one character"},
 		{"document.remove", "ж", "must be one character"}, {"document.remove", "", "must be one character"}, {"document.remove", "xx", "must be one character"},
 	} {
