@@ -26,12 +26,12 @@ import (
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
-	"opdeck/views/recordlist"
+	"opdeck/views/records"
 )
 
 // Customers is the list; it implements ui.Screen.
 type Customers struct {
-	*recordlist.List[api.Customer]
+	*records.List[api.Customer]
 	env        *ui.Env
 	unfinished func(context.Context) ([]journey.Record, error) // what was started, not finalized: no call
 	begun      customerfilter.Begun
@@ -43,7 +43,7 @@ type Customers struct {
 func NewCustomers(env *ui.Env, caller endpoint.Caller,
 	unfinished func(context.Context) ([]journey.Record, error), start string) *Customers {
 	s := &Customers{env: env, unfinished: unfinished, reads: env.Requests()}
-	s.List = recordlist.NewListIn(env, s, recordlist.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
+	s.List = records.NewListIn(env, s, records.Spec[api.Customer]{Kind: ui.KindCompliance, Title: "Customers",
 		Rowless: "open by id",
 		One:     "customer", Many: "customers", Class: "customer",
 		Catalogue: field.Customers, Columns: []string{"name", "type", "status", "updated", "cuid"}, Added: s.added,
@@ -70,13 +70,13 @@ func (s *Customers) isBegun(c api.Customer) bool {
 
 // added returns the columns that only some lists need: started verifications, and the
 // creation time of customers if the service sends it.
-func (s *Customers) added(all []api.Customer) []recordlist.Column[api.Customer] {
-	var out []recordlist.Column[api.Customer]
+func (s *Customers) added(all []api.Customer) []records.Column[api.Customer] {
+	var out []records.Column[api.Customer]
 	if len(s.begun) > 0 {
-		out = append(out, recordlist.Column[api.Customer]{Column: begunColumn(s.begun), Before: "cuid"})
+		out = append(out, records.Column[api.Customer]{Column: begunColumn(s.begun), Before: "cuid"})
 	}
 	if slices.ContainsFunc(all, func(c api.Customer) bool { return !c.CreatedAt.IsZero() }) {
-		created := recordlist.ColumnOf(field.Customers, "created")
+		created := records.ColumnOf(field.Customers, "created")
 		created.Before = "updated"
 		out = append(out, created)
 	}

@@ -20,8 +20,8 @@ import (
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
-	"opdeck/views/customerfiles"
 	"opdeck/views/notes"
+	"opdeck/views/records"
 )
 
 // Parts are the data sources of the screen.
@@ -144,7 +144,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case s.keys.Finalize.Match(p):
 		return s.askFinalize(), nil, true
 	case s.keys.Files.Match(p):
-		return ui.Open{Place: ui.Place{Kind: customerfiles.Kind, ID: s.id}}, nil, true
+		return ui.Open{Place: ui.Place{Kind: records.KindFiles, ID: s.id}}, nil, true
 	case s.keys.Operations.Match(p):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperations, Arg: "customer:" + s.id}}, nil, true
 	case s.env.Keys.Item.CopyJSON.Match(p) && s.link != nil:

@@ -18,7 +18,7 @@ import (
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/views/customerfiles"
+	"opdeck/views/records"
 )
 
 const (
@@ -151,8 +151,8 @@ func nameIn(rows []index.Record, cuid string) untrusted.Text {
 }
 
 // owner is the customer's name by the index, and which of their operations have which documents.
-func (f *finder) owner(ctx context.Context, cuid string) customerfiles.Owner {
-	out := customerfiles.Owner{Uses: map[string]string{}}
+func (f *finder) owner(ctx context.Context, cuid string) records.Owner {
+	out := records.Owner{Uses: map[string]string{}}
 	rows, _ := f.ofCustomer(ctx, cuid) // without the index the question says that it is not known
 	out.Name = nameIn(rows, cuid).Line(60)
 	for _, r := range rows {

@@ -14,11 +14,8 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/views/approvals"
-	"opdeck/views/balances"
-	"opdeck/views/counterparties"
-	"opdeck/views/customerfiles"
 	"opdeck/views/history"
-	"opdeck/views/tariffs"
+	"opdeck/views/records"
 )
 
 // placesOf are places of every kind of screen.
@@ -26,9 +23,9 @@ func placesOf(words roletest.Words) []ui.Place {
 	return []ui.Place{{Kind: ui.KindOperations}, {Kind: ui.KindOperation, ID: words["op"]}, {Kind: ui.KindDocuments, ID: words["op"]},
 		{Kind: ui.KindCompliance}, {Kind: ui.KindCompliance, ID: words["cuid"]}, {Kind: ui.KindLimits}, {Kind: ui.KindSession},
 		{Kind: ui.KindEvents}, {Kind: ui.KindAudit}, {Kind: ui.KindOnCall}, {Kind: history.Kind, ID: words["op"]}, {Kind: approvals.Kind},
-		{Kind: balances.Kind}, {Kind: balances.Kind, ID: words["account"]}, {Kind: counterparties.Kind},
-		{Kind: counterparties.Kind, ID: words["payee"]}, {Kind: customerfiles.Kind, ID: words["cuid"]}, {Kind: tariffs.KindLimits},
-		{Kind: tariffs.KindCommissions}}
+		{Kind: records.KindAccounts}, {Kind: records.KindAccounts, ID: words["account"]}, {Kind: records.KindCounterparties},
+		{Kind: records.KindCounterparties, ID: words["payee"]}, {Kind: records.KindFiles, ID: words["cuid"]}, {Kind: records.KindLimits},
+		{Kind: records.KindCommissions}}
 }
 
 // TestMarkedRecordOnScreens: no screen draws, says in plain mode or copies a marked value or the session's token while

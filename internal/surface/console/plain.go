@@ -19,9 +19,8 @@ import (
 	"opdeck/ui/plain"
 	"opdeck/ui/theme"
 	"opdeck/views/approvals"
-	"opdeck/views/balances"
-	"opdeck/views/counterparties"
 	"opdeck/views/operations"
+	"opdeck/views/records"
 	"opdeck/views/storedfile"
 )
 
@@ -120,9 +119,9 @@ var plainPlaces = []plain.Place{
 	{Name: "Events", Word: "events", Place: ui.Place{Kind: ui.KindEvents}},
 	{Name: "Audit", Word: "audit", Place: ui.Place{Kind: ui.KindAudit}},
 	{Name: "Approvals", Word: "approvals", Place: ui.Place{Kind: approvals.Kind}},
-	{Name: "Accounts with their balances", Word: "accounts", Place: ui.Place{Kind: balances.Kind}, IDs: true},
+	{Name: "Accounts with their balances", Word: "accounts", Place: ui.Place{Kind: records.KindAccounts}, IDs: true},
 	{Name: "Counterparties and the status of their accounts", Word: "counterparties",
-		Place: ui.Place{Kind: counterparties.Kind}, IDs: true},
+		Place: ui.Place{Kind: records.KindCounterparties}, IDs: true},
 	{Name: "On call: what is wrong, and the state of each part", Word: "on-call",
 		Place: ui.Place{Kind: ui.KindOnCall}},
 }

@@ -11,9 +11,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/uitest"
 	"opdeck/views/approvals"
-	"opdeck/views/balances"
-	"opdeck/views/counterparties"
-	"opdeck/views/tariffs"
+	"opdeck/views/records"
 )
 
 // TestViewIsPure: on every screen, with the dialogs that it opens, it makes no
@@ -29,7 +27,7 @@ func TestViewIsPure(t *testing.T) {
 	}
 	op := page.Items[0]
 	for kind, id := range map[string]string{ui.KindOperations: "", ui.KindOperation: string(op.OPID), ui.KindDocuments: string(op.OPID), ui.KindCompliance: string(op.Customer.CUID),
-		ui.KindLimits: "", approvals.Kind: "", "customers": "", balances.Kind: "", counterparties.Kind: "", tariffs.KindLimits: ""} {
+		ui.KindLimits: "", approvals.Kind: "", "customers": "", records.KindAccounts: "", records.KindCounterparties: "", records.KindLimits: ""} {
 		t.Run(kind, func(t *testing.T) {
 			if kind == "customers" {
 				kind = ui.KindCompliance

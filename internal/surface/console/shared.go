@@ -29,10 +29,7 @@ import (
 	"opdeck/ui/theme"
 	"opdeck/views/approvals"
 	"opdeck/views/audittrail"
-	"opdeck/views/balances"
 	"opdeck/views/compliance"
-	"opdeck/views/counterparties"
-	"opdeck/views/customerfiles"
 	"opdeck/views/documents"
 	"opdeck/views/events"
 	"opdeck/views/history"
@@ -40,8 +37,8 @@ import (
 	"opdeck/views/oncall"
 	"opdeck/views/operation"
 	"opdeck/views/operations"
+	"opdeck/views/records"
 	"opdeck/views/sessions"
-	"opdeck/views/tariffs"
 )
 
 const (
@@ -432,16 +429,16 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 			limits.NewScreen(env, d.app.Limits.Usage, d.app.Config.Limits.Policy))
 	case ui.KindAudit:
 		return audittrail.New(env, d.app.Trail(), p.Arg)
-	case balances.Kind:
-		return balances.New(env, d.app.Client, p.ID, p.Arg)
-	case counterparties.Kind:
-		return counterparties.New(env, d.app.Client, p.ID, p.Arg)
-	case tariffs.KindLimits:
-		return tariffs.NewLimits(env, d.app.Client, p.Arg)
-	case tariffs.KindCommissions:
-		return tariffs.NewCommissions(env, d.app.Client, p.Arg)
-	case customerfiles.Kind:
-		return customerfiles.New(env, d.app.Client, d.files.SaveDocument, (&finder{backend: d}).owner, p.ID, p.Arg)
+	case records.KindAccounts:
+		return records.NewAccounts(env, d.app.Client, p.ID, p.Arg)
+	case records.KindCounterparties:
+		return records.NewCounterparties(env, d.app.Client, p.ID, p.Arg)
+	case records.KindLimits:
+		return records.NewLimits(env, d.app.Client, p.Arg)
+	case records.KindCommissions:
+		return records.NewCommissions(env, d.app.Client, p.Arg)
+	case records.KindFiles:
+		return records.NewFiles(env, d.app.Client, d.files.SaveDocument, (&finder{backend: d}).owner, p.ID, p.Arg)
 	case approvals.Kind:
 		return approvals.New(env, d.app.Approvals, p.ID)
 	case history.Kind:

@@ -1,4 +1,4 @@
-package customerfiles
+package records
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-type fake struct {
+type fileFake struct {
 	files   []api.CustomerFile
 	calls   int
 	deleted []api.DeleteFile
@@ -24,14 +24,14 @@ type fake struct {
 	aPage   int // files of a page; 0: all
 }
 
-func (f *fake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.CustomerFile], error) {
+func (f *fileFake) list(_ context.Context, q endpoint.FileQuery) (api.Page[api.CustomerFile], error) {
 	f.calls++
 	if f.aPage > 0 {
 		return api.Page[api.CustomerFile]{Items: f.files[q.Page*f.aPage : min((q.Page+1)*f.aPage, len(f.files))], Total: "3"}, nil
 	}
 	return api.Page[api.CustomerFile]{Items: f.files, Total: "3"}, nil
 }
-func (f *fake) remove(_ context.Context, r api.DeleteFile) (api.Result, error) {
+func (f *fileFake) remove(_ context.Context, r api.DeleteFile) (api.Result, error) {
 	f.calls++
 	f.deleted = append(f.deleted, r)
 	if f.err == nil {
@@ -39,21 +39,21 @@ func (f *fake) remove(_ context.Context, r api.DeleteFile) (api.Result, error) {
 	}
 	return api.Result{Success: f.err == nil}, f.err
 }
-func (f *fake) owner(context.Context, string) Owner {
+func (f *fileFake) owner(context.Context, string) Owner {
 	return Owner{Name: "Harbour & Finch", Uses: map[string]string{"f-1": "62387c1f-0001-4a5b-8c7d-aaaa0050c0b8"}}
 }
-func (f *fake) caller() endpoint.Caller {
+func (f *fileFake) caller() endpoint.Caller {
 	var c endpointtest.Fake
 	endpointtest.On(&c, endpoint.ListFiles, f.list)
 	endpointtest.On(&c, endpoint.DeleteFile, f.remove)
 	return &c
 }
-func (f *fake) save(context.Context, string, string, string, bool) (string, error) {
+func (f *fileFake) save(context.Context, string, string, string, bool) (string, error) {
 	f.calls++
 	panic("saved")
 }
 
-func sample(t *testing.T) []api.CustomerFile {
+func fileSample(t *testing.T) []api.CustomerFile {
 	t.Helper()
 	var out []api.CustomerFile
 	for _, text := range []string{
@@ -70,17 +70,19 @@ func sample(t *testing.T) []api.CustomerFile {
 	return out
 }
 
-func open(t *testing.T, f *fake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
+func openFile(t *testing.T, f *fileFake, opts ...shelltest.Option) (*uitest.Run, *uitest.Clock) {
 	t.Helper()
 	clock := uitest.NewClock()
-	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), f.save, f.owner, p.ID, p.Arg) }, ui.Place{Kind: Kind, ID: "D1"}, opts...), clock
+	return shelltest.Open(t, clock, func(env *ui.Env, p ui.Place) ui.Screen {
+		return NewFiles(env, f.caller(), f.save, f.owner, p.ID, p.Arg)
+	}, ui.Place{Kind: KindFiles, ID: "D1"}, opts...), clock
 }
 
-func TestScreens(t *testing.T) {
+func TestFileScreens(t *testing.T) {
 	for name, keys := range map[string][]string{"list": nil, "question": {"x"}, "locked": {"down", "x"}, "page": {"enter"}} {
 		for size, wh := range shelltest.Drawn(name, "page") {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				r, _ := open(t, &fake{files: sample(t)})
+				r, _ := openFile(t, &fileFake{files: fileSample(t)})
 				r.Send(uitest.Size(wh[0], wh[1]))
 				for _, k := range keys {
 					r.Send(uitest.Key(k))
@@ -91,11 +93,11 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestDelete asks, sends what was seen, and reads the files again; in production the end
+// TestFileDelete asks, sends what was seen, and reads the files again; in production the end
 // of the id is typed.
-func TestDelete(t *testing.T) {
-	f := &fake{files: sample(t)}
-	r, clock := open(t, f)
+func TestFileDelete(t *testing.T) {
+	f := &fileFake{files: fileSample(t)}
+	r, clock := openFile(t, f)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("enter"))
 	if len(f.deleted) != 0 {
 		t.Fatal("deleted by enter")
@@ -104,28 +106,28 @@ func TestDelete(t *testing.T) {
 	if len(f.deleted) != 1 || f.deleted[0].ID != "f-1" || f.deleted[0].CUID != "D1" || f.deleted[0].Seen == nil || strings.Contains(r.View(), "7,120") {
 		t.Errorf("%+v\n%s", f.deleted, r.View())
 	}
-	f = &fake{files: sample(t)}
-	r, clock = open(t, f, shelltest.Production)
+	f = &fileFake{files: fileSample(t)}
+	r, clock = openFile(t, f, shelltest.Production)
 	r.Send(uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"), clock.Wait(shelltest.Armed), uitest.Key("enter"))
 	if len(f.deleted) != 0 {
 		t.Error("y is enough in production")
 	}
 }
 
-func TestLockedIsNeverSent(t *testing.T) {
-	f := &fake{files: sample(t)}
-	r, clock := open(t, f)
+func TestFileLockedIsNeverSent(t *testing.T) {
+	f := &fileFake{files: fileSample(t)}
+	r, clock := openFile(t, f)
 	r.Send(uitest.Key("down"), uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"), uitest.Key("enter"))
 	if len(f.deleted) != 0 {
 		t.Error(f.deleted)
 	}
 }
 
-// TestReadsOn: the cursor on the last file reads the next page, one call, and the list says
+// TestFileReadsOn: the cursor on the last file reads the next page, one call, and the list says
 // when it has all.
-func TestReadsOn(t *testing.T) {
-	f := &fake{files: sample(t), aPage: 2}
-	r, _ := open(t, f)
+func TestFileReadsOn(t *testing.T) {
+	f := &fileFake{files: fileSample(t), aPage: 2}
+	r, _ := openFile(t, f)
 	if !strings.Contains(r.View(), "2 files of 3, end reads more") || f.calls != 1 {
 		t.Errorf("%d calls\n%s", f.calls, r.View())
 	}

@@ -1,4 +1,4 @@
-package balances
+package records
 
 import (
 	"context"
@@ -19,15 +19,15 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-// fake answers with what it has and counts.
-type fake struct {
+// accountFake answers with what it has and counts.
+type accountFake struct {
 	all   []api.Account
 	err   error
 	asked []string
 	size  int
 }
 
-func (f *fake) get(_ context.Context, id string) (api.Account, error) {
+func (f *accountFake) get(_ context.Context, id string) (api.Account, error) {
 	f.asked = append(f.asked, id)
 	for _, a := range f.all {
 		if string(a.ID) == id && f.err == nil {
@@ -37,14 +37,14 @@ func (f *fake) get(_ context.Context, id string) (api.Account, error) {
 	return api.Account{}, f.err
 }
 
-func (f *fake) list(_ context.Context, q api.AccountQuery) (api.Page[api.Account], error) {
+func (f *accountFake) list(_ context.Context, q api.AccountQuery) (api.Page[api.Account], error) {
 	f.asked = append(f.asked, fmt.Sprint("page ", q.Page))
 	size := max(f.size, 1)
 	from, to := min(q.Page*size, len(f.all)), min((q.Page+1)*size, len(f.all))
 	return api.Page[api.Account]{Items: f.all[from:to], Page: q.Page, Total: api.Number(fmt.Sprint(len(f.all)))}, f.err
 }
 
-func (f *fake) caller() endpoint.Caller {
+func (f *accountFake) caller() endpoint.Caller {
 	var c endpointtest.Fake
 	endpointtest.On(&c, endpoint.GetAccount, f.get)
 	endpointtest.On(&c, endpoint.ListAccounts, f.list)
@@ -62,8 +62,8 @@ func account(t testing.TB, body string) api.Account {
 
 const owner1 = `{"id":"DqCsgSE-4e95","name":"Harbour & Finch Trading Ltd","email":"office@harbour.example","phone":"+15550001234","status":"ACCEPT"}`
 
-func sample(t testing.TB) *fake {
-	return &fake{size: 20, all: []api.Account{
+func accountSample(t testing.TB) *accountFake {
+	return &accountFake{size: 20, all: []api.Account{
 		account(t, `{"id":"U1v72kDJdQw","customer":`+owner1+`,"isDefault":true,"name":"EUR main","number":"DE89370400440532013000","currencyCode":"EUR","status":"ACCEPT",
 			"associateType":"NOT_ASSOCIATE","balance":{"sum":{"currencyCode":"EUR","units":"98765432109876543210","nanos":10000000}},"hold":{"sum":{"currencyCode":"EUR","units":"178","nanos":820000000}},
 			"requisites":[{"title":"SEPA","items":[{"id":"2","key":"Bank","value":"First Example Bank","order":2},{"id":"1","key":"IBAN","value":"DE89370400440532013000","order":1}]},
@@ -75,16 +75,16 @@ func sample(t testing.TB) *fake {
 	}}
 }
 
-func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Run {
+func openAccount(t *testing.T, f *accountFake, id string, opts ...shelltest.Option) *uitest.Run {
 	t.Helper()
-	return shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id}, opts...)
+	return shelltest.Open(t, uitest.NewClock(), accountFactory(f), ui.Place{Kind: KindAccounts, ID: id}, opts...)
 }
 
-func factory(f *fake) ui.Factory {
-	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), p.ID, p.Arg) }
+func accountFactory(f *accountFake) ui.Factory {
+	return func(env *ui.Env, p ui.Place) ui.Screen { return NewAccounts(env, f.caller(), p.ID, p.Arg) }
 }
 
-func TestScreens(t *testing.T) {
+func TestAccountScreens(t *testing.T) {
 	for name, c := range map[string]struct {
 		id   string
 		err  error
@@ -95,9 +95,9 @@ func TestScreens(t *testing.T) {
 	} {
 		for size, wh := range shelltest.Drawn(name, "list", "odd") {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				f := sample(t)
+				f := accountSample(t)
 				f.err = c.err
-				r := open(t, f, c.id, c.opts...)
+				r := openAccount(t, f, c.id, c.opts...)
 				r.Send(uitest.Size(wh[0], wh[1]))
 				golden.RequireEqual(t, []byte(r.View()))
 			})
@@ -105,11 +105,11 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestNumbersAreMasked: no number of an account is on screen, in the JSON or copied
+// TestAccountNumbersAreMasked: no number of an account is on screen, in the JSON or copied
 // while masking is on; requisites included.
-func TestNumbersAreMasked(t *testing.T) {
+func TestAccountNumbersAreMasked(t *testing.T) {
 	var copied []string
-	r := open(t, sample(t), "U1v72kDJdQw", shelltest.Copies(&copied))
+	r := openAccount(t, accountSample(t), "U1v72kDJdQw", shelltest.Copies(&copied))
 	r.Send(uitest.Size(200, 60), uitest.Key("Y"))
 	seen := r.View()
 	r.Send(uitest.Key("J"))
@@ -123,26 +123,26 @@ func TestNumbersAreMasked(t *testing.T) {
 	r.Has("DE89370400440532013000", "4400532013", "office@harbour.example")
 }
 
-// TestWhatLeadsOn: enter opens an account, c its customer.
-func TestWhatLeadsOn(t *testing.T) {
-	f := sample(t)
-	r := open(t, f, "")
+// TestAccountWhatLeadsOn: enter opens an account, c its customer.
+func TestAccountWhatLeadsOn(t *testing.T) {
+	f := accountSample(t)
+	r := openAccount(t, f, "")
 	r.Send(uitest.Key("enter"))
 	r.Has("Account U1v72kDJdQw", "98,765,432,109,876,543,210.01 EUR, 178.82 EUR on hold", "✓ ACCEPT")
 	if got := strings.Join(f.asked, " "); got != "page 0 U1v72kDJdQw" {
 		t.Errorf("asked for %s", got)
 	}
-	f2 := sample(t)
-	r = open(t, f2, "Unone")
+	f2 := accountSample(t)
+	r = openAccount(t, f2, "Unone")
 	r.Send(uitest.Key("C"))
 	r.Has("names no customer")
 }
 
-// TestTheEndReadsOn: one page a time, no account twice.
-func TestTheEndReadsOn(t *testing.T) {
-	f := sample(t)
+// TestAccountTheEndReadsOn: one page a time, no account twice.
+func TestAccountTheEndReadsOn(t *testing.T) {
+	f := accountSample(t)
 	f.size = 2
-	r := open(t, f, "")
+	r := openAccount(t, f, "")
 	r.Has("2 accounts of 4")
 	r.Send(uitest.Key("G"), uitest.Key("G"), uitest.Key("G"))
 	r.Has("4 accounts")
@@ -155,22 +155,22 @@ func TestTheEndReadsOn(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentByKeys: reads come from commands alone; every size is drawn.
-func TestNothingIsSentByKeys(t *testing.T) {
+// TestAccountNothingIsSentByKeys: reads come from commands alone; every size is drawn.
+func TestAccountNothingIsSentByKeys(t *testing.T) {
 	for _, id := range []string{"", "U1v72kDJdQw"} {
-		f := sample(t)
-		shelltest.PressAll(uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id})
+		f := accountSample(t)
+		shelltest.PressAll(uitest.NewClock(), accountFactory(f), ui.Place{Kind: KindAccounts, ID: id})
 		if len(f.asked) != 0 {
 			t.Errorf("asked for %v", f.asked)
 		}
-		shelltest.Sizes(open(t, sample(t), id))
+		shelltest.Sizes(openAccount(t, accountSample(t), id))
 	}
 }
 
-func TestViewIsPure(t *testing.T) {
+func TestAccountViewIsPure(t *testing.T) {
 	for _, id := range []string{"", "U1v72kDJdQw"} {
 		uitest.Pure(t, func(c *uitest.Clock) tea.Model {
-			return ui.New(shelltest.Options(c, factory(sample(t)), ui.Place{Kind: Kind, ID: id}))
+			return ui.New(shelltest.Options(c, accountFactory(accountSample(t)), ui.Place{Kind: KindAccounts, ID: id}))
 		}, func(c *uitest.Clock) []tea.Msg {
 			return []tea.Msg{uitest.Size(80, 24), uitest.Keys("j", "j", "k"), c.Wait(time.Minute), uitest.Keys("/", "a", "enter"), uitest.Size(60, 12), uitest.Keys("G", "M"), c.Wait(time.Hour)}
 		})

@@ -1,6 +1,4 @@
-// Package customerfiles is the screen of a customer's files, which opens, saves and permanently
-// deletes them.
-package customerfiles
+package records
 
 import (
 	"context"
@@ -22,16 +20,15 @@ import (
 	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
-	"opdeck/views/recordlist"
 	"opdeck/views/storedfile"
 )
 
-// Kind is the kind of this place; its ID is the customer's.
-const Kind = "files"
+// KindFiles is the kind of this place; its ID is the customer's.
+const KindFiles = "files"
 
-// Screen is the list of a customer's files; it implements ui.Screen.
-type Screen struct {
-	*recordlist.List[api.CustomerFile]
+// Files is the list of a customer's files; it implements ui.Screen.
+type Files struct {
+	*List[api.CustomerFile]
 	env    *ui.Env
 	caller endpoint.Caller
 	save   storedfile.Save
@@ -41,8 +38,8 @@ type Screen struct {
 	owned Owner
 }
 
-// language is the filter language over files.
-var language = filter.NewTable(append(filter.Catalogued(field.Files),
+// fileTerms is the filter language over files.
+var fileTerms = filter.NewTable(append(filter.Catalogued(field.Files),
 	filter.Field[api.CustomerFile]{Kind: filter.Free, Help: "contained in any of these fields", Example: `"free text"`,
 		Strings: func(f api.CustomerFile) []string {
 			return []string{string(f.Title()), string(f.Type), string(f.MIME), string(f.Info), string(f.ID)}
@@ -54,14 +51,14 @@ type Owner struct {
 	Uses map[string]string // file id: operation that has it as a document, as far as the index knows
 }
 
-// New returns the screen of a customer's files; start is its first filter. owner reads the index.
-func New(env *ui.Env, caller endpoint.Caller, save storedfile.Save, owner func(context.Context, string) Owner, cuid,
-	start string) *Screen {
-	s := &Screen{env: env, caller: caller, save: save, cuid: cuid, owner: owner}
-	s.List = recordlist.NewList(env, recordlist.Spec[api.CustomerFile]{Kind: Kind, Of: cuid, Title: "Files",
+// NewFiles returns the screen of a customer's files; start is its first filter. owner reads the index.
+func NewFiles(env *ui.Env, caller endpoint.Caller, save storedfile.Save, owner func(context.Context, string) Owner,
+	cuid, start string) *Files {
+	s := &Files{env: env, caller: caller, save: save, cuid: cuid, owner: owner}
+	s.List = newList(env, Spec[api.CustomerFile]{Kind: KindFiles, Of: cuid, Title: "Files",
 		One: "file", Many: "files", Class: "customer",
 		Catalogue: field.Files, Columns: []string{"name", "type", "size", "created", "lock", "state", "media", "id"},
-		Language: language, Example: "passport type:PASSPORT created<30d",
+		Language: fileTerms, Example: "passport type:PASSPORT created<30d",
 		ID: func(f api.CustomerFile) string { return string(f.ID) }, CUID: func(api.CustomerFile) string { return cuid },
 		Raw: func(f api.CustomerFile) json.RawMessage { return f.Raw },
 		Read: func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.CustomerFile], error) {
@@ -75,15 +72,15 @@ func New(env *ui.Env, caller endpoint.Caller, save storedfile.Save, owner func(c
 }
 
 // Title implements ui.Screen.
-func (s *Screen) Title() string { return list.TitleOf("Files", s.owned.Name, s.cuid) }
+func (s *Files) Title() string { return list.TitleOf("Files", s.owned.Name, s.cuid) }
 
 // Init implements ui.Screen: it also reads the customer's name and the uses of the files from the index.
-func (s *Screen) Init() tea.Cmd {
+func (s *Files) Init() tea.Cmd {
 	read := func(ctx context.Context) (Owner, error) { return s.owner(ctx, s.cuid), nil }
 	return tea.Batch(s.List.Init(), ui.Reading(s.env, nil, read, func(o Owner, _ time.Time, _ error) { s.owned = o }))
 }
 
-func (s *Screen) ownKeys(onPage bool) []keymap.Key {
+func (s *Files) ownKeys(onPage bool) []keymap.Key {
 	k := s.env.Keys
 	if onPage {
 		return []keymap.Key{k.Documents.Save}
@@ -91,7 +88,7 @@ func (s *Screen) ownKeys(onPage bool) []keymap.Key {
 	return []keymap.Key{k.List.Open, k.Documents.Save, k.Files.Delete}
 }
 
-func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cmd, bool) {
+func (s *Files) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case k.Documents.Save.Match(msg):
@@ -107,12 +104,12 @@ func (s *Screen) ownKey(msg keymap.Press, f api.CustomerFile) (ui.Action, tea.Cm
 }
 
 // card is all that is known of a file, its id first.
-func (s *Screen) card(f api.CustomerFile) []widget.Pair {
+func (s *Files) card(f api.CustomerFile) []widget.Pair {
 	return s.env.Pairs(present.File(s.env.Present(), s.cuid, f), nil)
 }
 
 // askDelete asks whether to delete a file; one that is locked is explained instead.
-func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
+func (s *Files) askDelete(f api.CustomerFile) ui.Action {
 	if busy, ok := list.OneThing(s.Doing); ok {
 		return busy
 	}
@@ -145,7 +142,7 @@ func (s *Screen) askDelete(f api.CustomerFile) ui.Action {
 }
 
 // remove deletes the file and reads the files again.
-func (s *Screen) remove(name string, r api.DeleteFile) tea.Cmd {
+func (s *Files) remove(name string, r api.DeleteFile) tea.Cmd {
 	s.Doing = "deleting " + name
 	caller, env := s.caller, s.env
 	return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {

@@ -1,4 +1,4 @@
-package counterparties
+package records
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-type fake struct {
+type counterpartyFake struct {
 	all   []api.Counterparty
 	asked []string
 }
 
-func (f *fake) get(_ context.Context, id string) (api.Counterparty, error) {
+func (f *counterpartyFake) get(_ context.Context, id string) (api.Counterparty, error) {
 	f.asked = append(f.asked, id)
 	for _, p := range f.all {
 		if string(p.ID) == id {
@@ -31,12 +31,12 @@ func (f *fake) get(_ context.Context, id string) (api.Counterparty, error) {
 	return api.Counterparty{}, &api.Error{Op: "read counterparty", Kind: api.NotFound, Public: "The service knows no such counterparty."}
 }
 
-func (f *fake) list(context.Context, api.CounterpartyQuery) (api.Page[api.Counterparty], error) {
+func (f *counterpartyFake) list(context.Context, api.CounterpartyQuery) (api.Page[api.Counterparty], error) {
 	f.asked = append(f.asked, "page")
 	return api.Page[api.Counterparty]{Items: f.all, Total: "3"}, nil
 }
 
-func (f *fake) caller() endpoint.Caller {
+func (f *counterpartyFake) caller() endpoint.Caller {
 	var c endpointtest.Fake
 	endpointtest.On(&c, endpoint.GetCounterparty, f.get)
 	endpointtest.On(&c, endpoint.ListCounterparties, f.list)
@@ -52,8 +52,8 @@ func counterparty(t testing.TB, body string) api.Counterparty {
 	return p
 }
 
-func sample(t testing.TB) *fake {
-	return &fake{all: []api.Counterparty{
+func counterpartySample(t testing.TB) *counterpartyFake {
+	return &counterpartyFake{all: []api.Counterparty{
 		counterparty(t, `{"counterpartyId":"UvYqyrDwqI","description":"supplier","createdAt":"2026-02-01T08:00:00Z","updatedAt":"2026-03-02T11:00:00Z",
 			"profile":{"name":"Meridian Paper Works","email":"pay@meridian.example","phoneNumber":"+15550009876","taxNumber":"998877665","address":{"addressLine1":"1 Sample Street","city":"Exampleton","countryIso":"US"},
 				"additionalInfo":{"type":"CORPORATION"}},
@@ -65,20 +65,20 @@ func sample(t testing.TB) *fake {
 	}}
 }
 
-func factory(f *fake) ui.Factory {
-	return func(env *ui.Env, p ui.Place) ui.Screen { return New(env, f.caller(), p.ID, p.Arg) }
+func counterpartyFactory(f *counterpartyFake) ui.Factory {
+	return func(env *ui.Env, p ui.Place) ui.Screen { return NewCounterparties(env, f.caller(), p.ID, p.Arg) }
 }
 
-func open(t *testing.T, f *fake, id string, opts ...shelltest.Option) *uitest.Run {
+func openCounterparty(t *testing.T, f *counterpartyFake, id string, opts ...shelltest.Option) *uitest.Run {
 	t.Helper()
-	return shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id}, opts...)
+	return shelltest.Open(t, uitest.NewClock(), counterpartyFactory(f), ui.Place{Kind: KindCounterparties, ID: id}, opts...)
 }
 
-func TestScreens(t *testing.T) {
+func TestCounterpartyScreens(t *testing.T) {
 	for name, id := range map[string]string{"list": "", "one": "UvYqyrDwqI", "hook": "Uhook", "odd": "Unone", "failed": "x"} {
 		for size, wh := range shelltest.Drawn(name, "list", "one") {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				r := open(t, sample(t), id)
+				r := openCounterparty(t, counterpartySample(t), id)
 				r.Send(uitest.Size(wh[0], wh[1]))
 				golden.RequireEqual(t, []byte(r.View()))
 			})
@@ -89,8 +89,8 @@ func TestScreens(t *testing.T) {
 // TestWhyAWithdrawalHangs: the list marks the account that is not accepted, can
 // be filtered for, and the record says what its status means.
 func TestWhyAWithdrawalHangs(t *testing.T) {
-	f := sample(t)
-	r := open(t, f, "")
+	f := counterpartySample(t)
+	r := openCounterparty(t, f, "")
 	r.Send(uitest.Key("/"), uitest.Type("status:MODERATION"), uitest.Key("enter"))
 	r.Has("1 counterparty", "• 1 MODERATION, 1 ACC", "Meridian")
 	r.Send(uitest.Key("enter"))
@@ -102,9 +102,9 @@ func TestWhyAWithdrawalHangs(t *testing.T) {
 	}
 }
 
-// TestNumbersAreMasked until they are revealed.
-func TestNumbersAreMasked(t *testing.T) {
-	r := open(t, sample(t), "UvYqyrDwqI")
+// TestCounterpartyNumbersAreMasked until they are revealed.
+func TestCounterpartyNumbersAreMasked(t *testing.T) {
+	r := openCounterparty(t, counterpartySample(t), "UvYqyrDwqI")
 	r.Send(uitest.Size(200, 60))
 	for _, secret := range []string{"DE8937", "77665544", "12345678", "pay@meridian", "+15550009", "998877665"} {
 		if strings.Contains(r.View(), secret) {
@@ -115,13 +115,13 @@ func TestNumbersAreMasked(t *testing.T) {
 	r.Has("DE89370400440532013000", "77665544", "12345678", "pay@meridian.example", "998877665")
 }
 
-func TestNothingIsSentByKeys(t *testing.T) {
+func TestCounterpartyNothingIsSentByKeys(t *testing.T) {
 	for _, id := range []string{"", "UvYqyrDwqI"} {
-		f := sample(t)
-		shelltest.PressAll(uitest.NewClock(), factory(f), ui.Place{Kind: Kind, ID: id})
+		f := counterpartySample(t)
+		shelltest.PressAll(uitest.NewClock(), counterpartyFactory(f), ui.Place{Kind: KindCounterparties, ID: id})
 		if len(f.asked) != 0 {
 			t.Errorf("asked for %v", f.asked)
 		}
-		shelltest.Sizes(open(t, sample(t), id))
+		shelltest.Sizes(openCounterparty(t, counterpartySample(t), id))
 	}
 }

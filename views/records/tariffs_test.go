@@ -1,4 +1,4 @@
-package tariffs
+package records
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"opdeck/ui/uitest/shelltest"
 )
 
-// fake answers with three payment limits and three commissions.
-func fake(t testing.TB) *endpointtest.Fake {
+// tariffFake answers with three payment limits and three commissions.
+func tariffFake(t testing.TB) *endpointtest.Fake {
 	f := new(endpointtest.Fake)
 	answer := func(bodies ...string) func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error) {
 		return func(context.Context, api.TariffQuery) (api.Page[api.Tariff], error) {
@@ -41,7 +41,7 @@ func fake(t testing.TB) *endpointtest.Fake {
 	return f
 }
 
-func factory(f endpoint.Caller) ui.Factory {
+func tariffFactory(f endpoint.Caller) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind == KindLimits {
 			return NewLimits(env, f, p.Arg)
@@ -50,14 +50,14 @@ func factory(f endpoint.Caller) ui.Factory {
 	}
 }
 
-func TestScreens(t *testing.T) {
+func TestTariffScreens(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind string
 		keys []string
 	}{"limits": {KindLimits, nil}, "limit": {KindLimits, []string{"j", "enter"}}, "commissions": {KindCommissions, nil}} {
 		for size, wh := range shelltest.Drawn(name, "commissions") {
 			t.Run(name+"-"+size, func(t *testing.T) {
-				r := shelltest.Open(t, uitest.NewClock(), factory(fake(t)), ui.Place{Kind: c.kind})
+				r := shelltest.Open(t, uitest.NewClock(), tariffFactory(tariffFake(t)), ui.Place{Kind: c.kind})
 				r.Send(uitest.Size(wh[0], wh[1]), uitest.Keys(c.keys...))
 				golden.RequireEqual(t, []byte(r.View()))
 			})
@@ -65,10 +65,10 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestNumbersStayToTheLetter: no digit is lost, and rules without an id are distinct.
-func TestNumbersStayToTheLetter(t *testing.T) {
-	f := fake(t)
-	r := shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: KindCommissions})
+// TestTariffNumbersStayToTheLetter: no digit is lost, and rules without an id are distinct.
+func TestTariffNumbersStayToTheLetter(t *testing.T) {
+	f := tariffFake(t)
+	r := shelltest.Open(t, uitest.NewClock(), tariffFactory(f), ui.Place{Kind: KindCommissions})
 	r.Send(uitest.Size(160, 45))
 	for _, want := range []string{"0.1", "15.000", "1e-7", "3 commissions"} {
 		if !strings.Contains(r.View(), want) {
@@ -81,11 +81,11 @@ func TestNumbersStayToTheLetter(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentByKeys(t *testing.T) {
-	f := fake(t)
-	shelltest.PressAll(uitest.NewClock(), factory(f), ui.Place{Kind: KindLimits})
+func TestTariffNothingIsSentByKeys(t *testing.T) {
+	f := tariffFake(t)
+	shelltest.PressAll(uitest.NewClock(), tariffFactory(f), ui.Place{Kind: KindLimits})
 	if f.Calls("") != 0 {
 		t.Errorf("%d calls", f.Calls(""))
 	}
-	shelltest.Sizes(shelltest.Open(t, uitest.NewClock(), factory(f), ui.Place{Kind: KindLimits}))
+	shelltest.Sizes(shelltest.Open(t, uitest.NewClock(), tariffFactory(f), ui.Place{Kind: KindLimits}))
 }

@@ -1,7 +1,4 @@
-// Package counterparties has the screens of counterparties, which customers pay: the list,
-// and one counterparty with its accounts. The status of an account shows whether the service has
-// accepted it; a withdrawal to it may wait for this.
-package counterparties
+package records
 
 import (
 	"cmp"
@@ -16,14 +13,13 @@ import (
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/views/recordlist"
 )
 
-// Kind is the kind of these places; with an ID it is one counterparty.
-const Kind = "counterparties"
+// KindCounterparties is the kind of these places; with an ID it is one counterparty.
+const KindCounterparties = "counterparties"
 
-// language is the filter language over counterparties.
-var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
+// counterpartyTerms is the filter language over counterparties.
+var counterpartyTerms = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 	filter.Field[api.Counterparty]{Name: "status", Kind: filter.Code, Help: "the status word of one of its accounts",
 		Example: "status:MODERATION",
 		Strings: func(p api.Counterparty) []string {
@@ -39,12 +35,12 @@ var language = filter.NewTable(append(filter.Catalogued(field.Counterparties),
 			return []string{string(p.Name()), string(p.Customer.Name), string(p.ID), string(p.Customer.CUID)}
 		}})...)
 
-// New returns the screen of one counterparty, or the list if id is ""; start is the list's filter.
-func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
-	return recordlist.New(env, recordlist.Spec[api.Counterparty]{Kind: Kind, Title: "Counterparties",
+// NewCounterparties returns the screen of one counterparty, or the list if id is ""; start is the list's filter.
+func NewCounterparties(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
+	return newScreen(env, Spec[api.Counterparty]{Kind: KindCounterparties, Title: "Counterparties",
 		One: "counterparty", Many: "counterparties", Class: "general",
 		Catalogue: field.Counterparties, Columns: []string{"name", "status", "customer", "updated", "id"},
-		Language: language, Example: "status:MODERATION customer:acme",
+		Language: counterpartyTerms, Example: "status:MODERATION customer:acme",
 		ID:   func(p api.Counterparty) string { return string(p.ID) },
 		CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },
 		Raw:  func(p api.Counterparty) json.RawMessage { return p.Raw },
@@ -54,12 +50,12 @@ func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 		Get: func(ctx context.Context, id string) (api.Counterparty, error) {
 			return endpoint.Do(ctx, caller, endpoint.GetCounterparty, id)
 		},
-		Head: head, Card: present.Counterparty}, id, start)
+		Head: counterpartyHead, Card: present.Counterparty}, id, start)
 }
 
-// head returns whether the counterparty may be paid: the number of its accepted accounts, and
+// counterpartyHead returns whether the counterparty may be paid: the number of its accepted accounts, and
 // the status of the first others.
-func head(p api.Counterparty) string {
+func counterpartyHead(p api.Counterparty) string {
 	name, accepted, others := cmp.Or(p.Name(), p.ID).Line(100), 0, ""
 	for i, a := range p.Accounts {
 		switch {

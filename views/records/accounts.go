@@ -1,6 +1,4 @@
-// Package balances has the screens of customers' accounts: the list with balances
-// and holds, and one account with its requisites.
-package balances
+package records
 
 import (
 	"cmp"
@@ -14,26 +12,25 @@ import (
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/views/recordlist"
 )
 
-// Kind is the kind of these places; with an ID it is one account.
-const Kind = "accounts"
+// KindAccounts is the kind of these places; with an ID it is one account.
+const KindAccounts = "accounts"
 
-// language is the filter language over accounts.
-var language = filter.NewTable(append(filter.Catalogued(field.Accounts),
+// accountTerms is the filter language over accounts.
+var accountTerms = filter.NewTable(append(filter.Catalogued(field.Accounts),
 	filter.Field[api.Account]{Kind: filter.Free,
 		Help: "contained in its name, its customer's name or an id", Example: `"oak & iron"`,
 		Strings: func(a api.Account) []string {
 			return []string{string(a.Name), string(a.Customer.Name), string(a.ID), string(a.Customer.ID)}
 		}})...)
 
-// New returns the screen of one account, or the list if id is ""; start is the list's filter.
-func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
-	return recordlist.New(env, recordlist.Spec[api.Account]{Kind: Kind, Title: "Accounts", One: "account",
+// NewAccounts returns the screen of one account, or the list if id is ""; start is the list's filter.
+func NewAccounts(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
+	return newScreen(env, Spec[api.Account]{Kind: KindAccounts, Title: "Accounts", One: "account",
 		Many: "accounts", Class: "account",
 		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
-		Language: language, Example: "balance<0 currency:EUR customer:acme",
+		Language: accountTerms, Example: "balance<0 currency:EUR customer:acme",
 		ID:   func(a api.Account) string { return string(a.ID) },
 		CUID: func(a api.Account) string { return string(a.Customer.ID) },
 		Raw:  func(a api.Account) json.RawMessage { return a.Raw },
@@ -43,11 +40,11 @@ func New(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
 		Get: func(ctx context.Context, id string) (api.Account, error) {
 			return endpoint.Do(ctx, caller, endpoint.GetAccount, id)
 		},
-		Head: head, Card: present.Account}, id, start)
+		Head: accountHead, Card: present.Account}, id, start)
 }
 
-// head answers whether there is money on it.
-func head(a api.Account) string {
+// accountHead answers whether there is money on it.
+func accountHead(a api.Account) string {
 	balance := "balance not reported"
 	if m := a.Balance.Value(); !m.Empty() {
 		balance = format.Money(m)

@@ -1,7 +1,8 @@
-// Package recordlist has two screens for records that the service lists in pages and reads
-// one by one: the list, and one record. The screens of accounts and
-// counterparties use them.
-package recordlist
+// Package records has the screens of what the service lists in pages and reads one by one: customers' accounts with
+// balances, holds and requisites; counterparties, which customers pay, where a status shows whether the service has
+// accepted an account and a withdrawal may wait for this; payment limits and commissions; and a customer's files, which
+// it opens, saves and permanently deletes. A Spec is what they differ in.
+package records
 
 import (
 	"context"
@@ -68,12 +69,12 @@ type Spec[T any] struct {
 	Head func(T) string
 }
 
-// New returns the screen of one record, or the list if id is ""; start is the list's filter.
-func New[T any](env *ui.Env, spec Spec[T], id, start string) ui.Screen {
+// newScreen returns the screen of one record, or the list if id is ""; start is the list's filter.
+func newScreen[T any](env *ui.Env, spec Spec[T], id, start string) ui.Screen {
 	if id != "" {
 		return newRecord(env, spec, id)
 	}
-	return NewList(env, spec, start)
+	return newList(env, spec, start)
 }
 
 // List is a list of records that the service returns in pages; it implements
@@ -95,8 +96,8 @@ type Column[T any] struct {
 	Before string // the column that it is before; "" or none of that name: the last
 }
 
-// NewList returns the list; start is its first filter.
-func NewList[T any](env *ui.Env, spec Spec[T], start string) *List[T] {
+// newList returns the list; start is its first filter.
+func newList[T any](env *ui.Env, spec Spec[T], start string) *List[T] {
 	return NewListIn(env, nil, spec, start)
 }
 

@@ -1,6 +1,4 @@
-// Package tariffs has the lists of the service's payment limits and of its
-// commissions.
-package tariffs
+package records
 
 import (
 	"context"
@@ -12,7 +10,6 @@ import (
 	"opdeck/internal/field"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/views/recordlist"
 )
 
 // The kinds of these places.
@@ -21,8 +18,8 @@ const (
 	KindCommissions = "commissions"
 )
 
-// language is the filter language over both.
-var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
+// tariffTerms is the filter language over both.
+var tariffTerms = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 	filter.Field[api.Tariff]{Kind: filter.Free, Help: "contained in any of these fields", Example: "SWIFT",
 		Strings: func(t api.Tariff) []string {
 			return []string{string(t.From), string(t.To), string(t.OperationType), string(t.PaymentType), string(t.CUID),
@@ -31,7 +28,7 @@ var language = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 
 // NewLimits lists the limits of payments; start is a filter to begin with.
 func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits",
+	return newTariffs(env, Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits",
 		Facts: present.PaymentLimit, One: "payment limit",
 		Many:    "payment limits",
 		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(caller, endpoint.ListPaymentLimits)}, start)
@@ -39,7 +36,7 @@ func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
 
 // NewCommissions lists the commissions; start is a filter to begin with.
 func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
-	return newList(env, recordlist.Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions",
+	return newTariffs(env, Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions",
 		Facts: present.Commission, One: "commission",
 		Many:    "commissions",
 		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller,
@@ -54,27 +51,28 @@ func reading(caller endpoint.Caller, what endpoint.Endpoint[api.TariffQuery,
 	}
 }
 
-func newList(env *ui.Env, spec recordlist.Spec[api.Tariff], start string) ui.Screen {
-	spec.Class, spec.Catalogue, spec.Language, spec.Example = "billing", field.Tariffs, language, "from:USD payment:SWIFT"
+func newTariffs(env *ui.Env, spec Spec[api.Tariff], start string) ui.Screen {
+	spec.Class, spec.Catalogue, spec.Language = "billing", field.Tariffs, tariffTerms
+	spec.Example = "from:USD payment:SWIFT"
 	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
 	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }
-	spec.Added = func(all []api.Tariff) []recordlist.Column[api.Tariff] {
+	spec.Added = func(all []api.Tariff) []Column[api.Tariff] {
 		out := members(env, all)
 		if len(out) > maxMembers { // the column of the catalogue has them all
-			out = append(out[:maxMembers], recordlist.ColumnOf(field.Tariffs, "others"))
+			out = append(out[:maxMembers], ColumnOf(field.Tariffs, "others"))
 		}
 		return out
 	}
-	return recordlist.NewList(env, spec, start)
+	return newList(env, spec, start)
 }
 
 const maxMembers = 12 // columns of members without a name here
 
 // members are columns of what the service sent beside the named members; moments are last.
-func members(env *ui.Env, all []api.Tariff) []recordlist.Column[api.Tariff] {
-	var out []recordlist.Column[api.Tariff]
+func members(env *ui.Env, all []api.Tariff) []Column[api.Tariff] {
+	var out []Column[api.Tariff]
 	for _, m := range present.Members(env.Present(), all) {
-		c := recordlist.Column[api.Tariff]{Column: m.Column, Before: "cuid"}
+		c := Column[api.Tariff]{Column: m.Column, Before: "cuid"}
 		if m.Moment {
 			c.Before = ""
 		}
