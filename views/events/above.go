@@ -50,9 +50,8 @@ func (s *Screen) following() string {
 }
 
 // unheard says that this host receives nothing, and what to do; in a small window with a
-// shorter reason.
-func (s *Screen) unheard(w int) string {
-	key := s.keys.Settings.Help().Key
+// shorter reason. key shows the settings.
+func unheard(key string, w int) string {
 	cure := " " + key + " shows the webhook settings."
 	return draw.Fitting(w, "This console runs no receiver ([webhooks] listen is empty); the events come from other "+
 		"processes."+cure,
@@ -66,7 +65,8 @@ func (s *Screen) warnings(w int) []string {
 	th := s.env.Theme
 	var out []string
 	for _, f := range s.env.Verdict().In(verdict.PartFeed) {
-		if n, _ := s.bad.Refusals(); f.Cause == verdict.RejectedWebhooks && n > 0 && !th.Linear { // the page has the rest
+		n, _ := s.pages.bad.Refusals()
+		if f.Cause == verdict.RejectedWebhooks && n > 0 && !th.Linear { // the page has the rest
 			out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+format.Plural(int(n), "delivery", "deliveries")+
 				" rejected, "+s.keys.Rejected.Help().Key+" shows why", w)))
 			continue
@@ -78,7 +78,7 @@ func (s *Screen) warnings(w int) []string {
 			" r restarts it.", w)))
 	}
 	if s.cfg.Listen == "" && len(s.rows.All()) > 0 {
-		out = append(out, th.Dim.Render(s.unheard(w)))
+		out = append(out, th.Dim.Render(unheard(s.keys.Settings.Help().Key, w)))
 	}
 	return out
 }

@@ -11,12 +11,12 @@ import (
 	"opdeck/ui"
 )
 
-func (s replaying) askReplay(it item) ui.Action {
+func (s *pages) askReplay(it item) ui.Action {
 	return ui.Asking(act.EventReplay, act.Object{ID: it.Key}, ui.Confirm{ID: it.Key, Ask: "Process this event again?",
 		Risk:  "Every listener here receives it once more. No second row is created.",
 		Facts: s.env.Pairs(present.AskedReplay(s.env.Present(), it), nil),
 		Yes: func(ui.Seen) tea.Cmd {
-			s.Doing = "replaying"
+			s.list.Doing = "replaying"
 			feed, key := s.feed, it.Key
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				a, err := feed.Replay(ctx, key)
@@ -37,8 +37,8 @@ func replayed(a receiver.Attempt, err error) ui.Notify {
 	return ui.Notify{Level: ui.Success, Text: "The event was processed again."}
 }
 
-func (s replaying) onReplayed(key string, notice ui.Notify, err error) (ui.Action, tea.Cmd) {
-	s.Doing = ""
+func (s *pages) onReplayed(key string, notice ui.Notify, err error) (ui.Action, tea.Cmd) {
+	s.list.Doing = ""
 	var cmd tea.Cmd
 	if s.page.is(eventPage) && s.page.item.Key == key {
 		cmd = s.loadReplays(s.page)

@@ -10,7 +10,7 @@ import (
 
 // codeLines is the page of what was learnt about numeric codes: the word, what
 // speaks for it, and what against it.
-func (s *Screen) codeLines(w int) []string {
+func (s *pages) codeLines(w int) []string {
 	out := widget.NewText(s.env.Theme, w)
 	out.Title("Numeric codes and their meaning")
 	out.Gap()
@@ -34,7 +34,7 @@ func (s *Screen) codeLines(w int) []string {
 
 // meaning is one code: its line, and each word that was seen with it when there
 // are several.
-func (s *Screen) meaning(m hook.Meaning, w int) []string {
+func (s *pages) meaning(m hook.Meaning, w int) []string {
 	th, is := s.env.Theme, present.MeaningOf(m)
 	out := []string{th.Tone(is.Tone).Render(th.SignOf(is.Sign)+" "+draw.Fit(is.Code, 4)+" "+draw.Fit(is.Word,
 		20)) + "  " + th.Dim.Render(draw.Cut(is.Weight, max(w-29, 0)))}

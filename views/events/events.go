@@ -52,26 +52,19 @@ type Config struct {
 // Screen implements ui.Screen.
 type Screen struct {
 	*list.List[receiver.Stored]
-	env    *ui.Env
-	inbox  Inbox
-	feed   Feed
-	caller endpoint.Caller
-	cfg    Config
-	me     api.Actor
-	keys   keymap.Events
-	rows   *list.Rows[item] // newest last
-	page   *page            // the content of the page above the list; nil: none
+	env   *ui.Env
+	inbox Inbox
+	feed  Feed
+	cfg   Config
+	keys  keymap.Events
+	rows  *list.Rows[item] // newest last
+	pages *pages
 
-	stream  *ui.Requests // the one wait for the next event
-	replays *ui.Requests // replays of the event on the page
-	hooks   *ui.Requests // the service's settings
-	rejects *ui.Requests // the rejected deliveries
+	stream *ui.Requests // the one wait for the next event
 
 	seq    int64 // the newest event of the stream, or its position at the start
 	older  int64 // Seq below which older events may be; 0: none
 	counts map[receiver.Status]int64
-	bad    receiver.Trouble
-	codes  hook.Meanings
 	cells  []present.Column[item] // for codes
 	broken *api.Error             // why the live feed stopped
 	follow bool
@@ -79,10 +72,10 @@ type Screen struct {
 
 // New returns the screen. start is the text of its first filter.
 func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config, start string) *Screen {
-	s := &Screen{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),
-		keys: env.Keys.Events, follow: true, cells: present.EventColumns(nil),
-		counts: map[receiver.Status]int64{}, stream: env.Requests(), replays: env.Requests(), hooks: env.Requests(),
-		rejects: env.Requests()}
+	s := &Screen{env: env, inbox: inbox, feed: feed, cfg: cfg, keys: env.Keys.Events, follow: true,
+		cells: present.EventColumns(nil), counts: map[receiver.Status]int64{}, stream: env.Requests()}
+	s.pages = &pages{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),
+		replays: env.Requests(), hooks: env.Requests(), rejects: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(),
 		Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
@@ -92,10 +85,11 @@ func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config
 		Start:   start,
 		Records: s.newestFirst, Beside: func(w int) []string {
 			if it, on := s.rows.Find(s.Table.Cursor.SelectedID()); on {
-				return s.delivered().eventLines(&page{item: it}, w)
+				return s.pages.eventLines(&page{item: it}, w)
 			}
 			return nil
 		}})
+	s.pages.list = s.List
 	return s
 }
 
@@ -141,21 +135,21 @@ func (s *Screen) changed() {
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
-	case s.page.is(settingsPage) && k.Global.Reload.Match(msg):
-		return nil, s.hookSettings().loadHooks(), true
-	case s.page.is(rejectedPage) && k.Global.Reload.Match(msg):
-		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
+	case s.pages.page.is(settingsPage) && k.Global.Reload.Match(msg):
+		return nil, s.pages.loadHooks(), true
+	case s.pages.page.is(rejectedPage) && k.Global.Reload.Match(msg):
+		return nil, tea.Batch(s.Reload(), s.pages.loadRejected()), true
 	case s.keys.Rejected.Match(msg):
-		s.open(&page{kind: rejectedPage}, "Rejected deliveries", s.rejections().rejectedLines)
-		return nil, tea.Batch(s.Reload(), s.rejections().loadRejected()), true
+		s.pages.open(&page{kind: rejectedPage}, "Rejected deliveries", s.pages.rejectedLines)
+		return nil, tea.Batch(s.Reload(), s.pages.loadRejected()), true
 	case s.keys.Codes.Match(msg):
-		s.open(&page{kind: codesPage}, "Codes", s.codeLines)
+		s.pages.open(&page{kind: codesPage}, "Codes", s.pages.codeLines)
 		return nil, s.Reload(), true
 	case s.keys.Settings.Match(msg):
-		s.open(&page{kind: settingsPage}, "Settings", s.hookSettings().settingLines)
-		return nil, s.hookSettings().loadHooks(), true
-	case s.page.is(settingsPage) && s.hookSettings().change().Match(msg):
-		return s.hookSettings().askSettings(), nil, true
+		s.pages.open(&page{kind: settingsPage}, "Settings", s.pages.settingLines)
+		return nil, s.pages.loadHooks(), true
+	case s.pages.page.is(settingsPage) && s.pages.change().Match(msg):
+		return s.pages.askSettings(), nil, true
 	case s.Page == nil && s.keys.Follow.Match(msg):
 		s.follow = !s.follow
 		s.changed()
@@ -172,11 +166,11 @@ func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 	k := s.env.Keys
 	switch {
 	case s.keys.Replay.Match(msg):
-		return s.replaying().askReplay(it), nil, true
+		return s.pages.askReplay(it), nil, true
 	case s.keys.Operation.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: string(it.ObjectID)}}, nil, true
 	case s.Page == nil && k.List.Open.Match(msg):
-		return nil, s.show(it), true
+		return nil, s.pages.show(it), true
 	}
 	return nil, nil, false
 }
@@ -198,11 +192,9 @@ func (s *Screen) Item() ui.Item {
 // Refresh implements list.Screen: it ends the reads of a closed page, and switches keys on or off
 // for the current event.
 func (s *Screen) Refresh() {
-	if s.Page == nil && s.page != nil {
-		s.page = nil
-		s.replays.Stop()
-		s.hooks.Stop()
-		s.rejects.Stop()
+	if s.Page == nil && s.pages.page != nil {
+		s.pages.page = nil
+		s.pages.stop()
 		s.changed()
 	}
 	it, on := s.rows.Find(s.ItemID())
@@ -243,15 +235,15 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	search := []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
 	var out []keymap.Key
 	switch {
-	case s.page.is(settingsPage):
-		out = append([]keymap.Key{s.hookSettings().change(), k.Global.Reload}, search...)
-	case s.page.is(eventPage):
+	case s.pages.page.is(settingsPage):
+		out = append([]keymap.Key{s.pages.change(), k.Global.Reload}, search...)
+	case s.pages.page.is(eventPage):
 		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected,
 			s.keys.Settings)
 		out = append(out, keymap.All(k.Item)...)
 	case s.Page != nil:
 		other := s.keys.Rejected
-		if s.page.is(rejectedPage) {
+		if s.pages.page.is(rejectedPage) {
 			other = s.keys.Codes
 		}
 		out = append([]keymap.Key{other, k.Global.Reload, s.keys.Settings}, search...)
@@ -282,9 +274,10 @@ func (s *Screen) followKeys() keymap.Events {
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
 	src := s.List.Source()
-	src.Loading = src.Loading || s.hooks.Busy() || s.rejects.Busy()
-	if s.page.is(settingsPage) {
-		src = ui.Source{Origin: "service", At: s.page.at, Class: "general", Loading: s.hooks.Busy(), Problem: src.Problem}
+	src.Loading = src.Loading || s.pages.hooks.Busy() || s.pages.rejects.Busy()
+	if s.pages.page.is(settingsPage) {
+		src = ui.Source{Origin: "service", At: s.pages.page.at, Class: "general", Loading: s.pages.hooks.Busy(),
+			Problem: src.Problem}
 	}
 	if src.Problem == "" && s.broken != nil {
 		src.Problem = "live updates stopped"

@@ -338,7 +338,7 @@ func TestStaleAnswersAreDropped(t *testing.T) {
 	s.Update(keymap.Parse("esc"))
 	s.Update(keymap.Parse("W"))
 	s.Update(read())
-	if s.page.hooks != nil {
+	if s.pages.page.hooks != nil {
 		t.Error("settings of a page that was closed")
 	}
 }
@@ -403,7 +403,7 @@ func TestKeysOnPagesNeverWait(t *testing.T) {
 	before, k, h := f.calls, keymap.New(), settings()
 	for _, key := range keymap.Join(k.Nav, k.List, k.Item, k.Events, k.Viewer, k.Global) {
 		for _, open := range []func(){
-			func() { s.show(s.rows.All()[0]) }, func() { s.open(&page{kind: codesPage}, "Codes", s.codeLines) }, func() { s.open(&page{kind: settingsPage, hooks: &h}, "Settings", s.hookSettings().settingLines) },
+			func() { s.pages.show(s.rows.All()[0]) }, func() { s.pages.open(&page{kind: codesPage}, "Codes", s.pages.codeLines) }, func() { s.pages.open(&page{kind: settingsPage, hooks: &h}, "Settings", s.pages.settingLines) },
 			func() { s.Page = nil; s.Update(keymap.Parse("/")) },
 		} {
 			open()

@@ -62,12 +62,12 @@ func (s *Screen) Reload() tea.Cmd {
 
 func (s *Screen) onLoaded(msg loaded) tea.Cmd {
 	s.Failed(nil)
-	s.At, s.older, s.bad = msg.at, msg.older, msg.bad
+	s.At, s.older, s.pages.bad = msg.at, msg.older, msg.bad
 	s.counts = map[receiver.Status]int64{}
 	for _, c := range msg.counts {
 		s.counts[c.Status] += c.N
 	}
-	s.codes, s.cells = msg.codes, present.EventColumns(msg.codes)
+	s.pages.codes, s.cells = msg.codes, present.EventColumns(msg.codes)
 	s.rows.Set(older(nil, msg.list))
 	s.rows.Partial = s.older != 0
 	s.changed()
@@ -107,7 +107,7 @@ func (s *Screen) wait() tea.Cmd {
 
 func (s *Screen) onArrived(msg arrived) tea.Cmd {
 	if msg.bad != nil {
-		s.bad = *msg.bad
+		s.pages.bad = *msg.bad
 	}
 	if len(msg.list) == 0 {
 		return s.wait()

@@ -7,11 +7,14 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/endpoint"
+	"opdeck/api/hook"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
+	"opdeck/ui/list"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -40,22 +43,47 @@ type page struct {
 // is reports whether a page of this kind is open.
 func (p *page) is(kind pageKind) bool { return p != nil && p.kind == kind }
 
-func (s *Screen) open(p *page, crumb string, fill func(w int) []string) {
+// pages are the pages above the list, with their reads and writes: an event, the codes, the rejected deliveries and
+// the service's settings.
+type pages struct {
+	list   *list.List[receiver.Stored]
+	env    *ui.Env
+	inbox  Inbox
+	feed   Feed
+	caller endpoint.Caller
+	cfg    Config
+	me     api.Actor
+
+	page  *page // nil: none is open
+	codes hook.Meanings
+	bad   receiver.Trouble
+
+	replays *ui.Requests // replays of the event on the page
+	hooks   *ui.Requests // the service's settings
+	rejects *ui.Requests // the rejected deliveries
+}
+
+// stop ends the reads of a page.
+func (s *pages) stop() {
 	s.replays.Stop()
 	s.hooks.Stop()
 	s.rejects.Stop()
+}
+
+func (s *pages) open(p *page, crumb string, fill func(w int) []string) {
+	s.stop()
 	s.page = p
-	s.Open(p.item.Key, crumb, fill)
+	s.list.Open(p.item.Key, crumb, fill)
 }
 
 // show opens an event and reads when it was processed again.
-func (s *Screen) show(it item) tea.Cmd {
+func (s *pages) show(it item) tea.Cmd {
 	p := &page{item: it}
-	s.open(p, "Event "+draw.ID(it.Key, 13), func(w int) []string { return s.delivered().eventLines(p, w) })
-	return s.replaying().loadReplays(p)
+	s.open(p, "Event "+draw.ID(it.Key, 13), func(w int) []string { return s.eventLines(p, w) })
+	return s.loadReplays(p)
 }
 
-func (s replaying) loadReplays(p *page) tea.Cmd {
+func (s *pages) loadReplays(p *page) tea.Cmd {
 	inbox, key := s.inbox, p.item.Key
 	read := func(ctx context.Context) ([]receiver.Attempt, error) { return inbox.Attempts(ctx, key) }
 	return ui.Reading(s.env, s.replays, read, func(attempts []receiver.Attempt, _ time.Time, err error) {
@@ -66,7 +94,7 @@ func (s replaying) loadReplays(p *page) tea.Cmd {
 const maxBody = 2000 // lines of a body on its page
 
 // eventLines draws all of an event: how it came, what it says, and its body.
-func (s delivered) eventLines(p *page, w int) []string {
+func (s *pages) eventLines(p *page, w int) []string {
 	th, o, it := s.env.Theme, s.env.Present(), p.item
 	trust, says := present.Trust(it.Stored)
 	text := widget.NewText(th, w)
@@ -84,7 +112,7 @@ func (s delivered) eventLines(p *page, w int) []string {
 		}
 		text.Cut(issue.Tone, issue.Line(o))
 	}
-	s.replaying().replayLines(p, text)
+	s.replayLines(p, text)
 	text.Section("Body as received")
 	if it.Sensitive() && s.env.Masked() {
 		text.Cut(theme.Dim, "It may contain account numbers; M reveals it for 30 s.")
@@ -95,7 +123,7 @@ func (s delivered) eventLines(p *page, w int) []string {
 }
 
 // replayLines writes where an event was sent to; nothing for one that was sent nowhere.
-func (s replaying) replayLines(p *page, text *widget.Text) {
+func (s *pages) replayLines(p *page, text *widget.Text) {
 	th, o := s.env.Theme, s.env.Present()
 	if p.err == nil && len(p.replays) == 0 {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 // loadRejected reads the rejected deliveries.
-func (s rejections) loadRejected() tea.Cmd {
+func (s *pages) loadRejected() tea.Cmd {
 	p := s.page
 	return ui.Reading(s.env, s.rejects, s.feed.Rejected, func(rejected []receiver.Rejection, at time.Time, err error) {
 		if p.err = api.AsError(err); err == nil {
@@ -31,7 +31,7 @@ const maxRejectedBody = 12 // lines of a body on the page
 
 // rejectedLines returns the page of rejected deliveries: the counts by reason with
 // what to do, then the last ones.
-func (s rejections) rejectedLines(w int) []string {
+func (s *pages) rejectedLines(w int) []string {
 	th, p := s.env.Theme, s.page
 	out := widget.NewText(th, w)
 	switch {
@@ -66,14 +66,14 @@ func (s rejections) rejectedLines(w int) []string {
 }
 
 // unread returns why the page could not be read.
-func (s rejections) unread(out *widget.Text) {
+func (s *pages) unread(out *widget.Text) {
 	err := s.page.err
 	out.Say(theme.Bad, s.env.Theme.Signs.Bad+" "+err.Public+" "+remedy.Screen(err)+" "+s.env.Keys.Global.Reload.Help().Key+
 		" tries again.")
 }
 
 // rejectedOne draws one delivery with its stored parts.
-func (s rejections) rejectedOne(out *widget.Text, x receiver.Rejection) {
+func (s *pages) rejectedOne(out *widget.Text, x receiver.Rejection) {
 	out.Section(present.RejectedAt(s.env.Present(), x))
 	if slices.ContainsFunc(s.bad.Rejected, func(c receiver.RejectCount) bool { return c.Detail == x.Detail }) {
 		x.Detail = "" // it is above

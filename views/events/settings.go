@@ -21,7 +21,7 @@ import (
 )
 
 // loadHooks reads the service's settings: one general call.
-func (s hookForm) loadHooks() tea.Cmd {
+func (s *pages) loadHooks() tea.Cmd {
 	p := s.page
 	caller := s.caller
 	read := func(ctx context.Context) (api.HookSettings, error) {
@@ -35,7 +35,7 @@ func (s hookForm) loadHooks() tea.Cmd {
 }
 
 // change handles enter on the page of the settings.
-func (s hookForm) change() keymap.Key {
+func (s *pages) change() keymap.Key {
 	k := s.env.Keys.Hooks.Change
 	switch {
 	case !k.Enabled():
@@ -43,19 +43,19 @@ func (s hookForm) change() keymap.Key {
 		k.Off(s.me.Role.WhyNot(api.MayHooks))
 	case s.page == nil || s.page.hooks == nil:
 		k.Off("The settings have not been read yet.")
-	case s.Doing != "":
-		k.Off("Wait: " + s.Doing + ".")
+	case s.list.Doing != "":
+		k.Off("Wait: " + s.list.Doing + ".")
 	}
 	return k
 }
 
-func (s hookForm) settingLines(w int) []string {
+func (s *pages) settingLines(w int) []string {
 	p, out := s.page, widget.NewText(s.env.Theme, w)
 	out.Title("The service's webhook settings")
 	out.Gap()
 	switch {
 	case p.err != nil:
-		s.rejections().unread(out)
+		s.unread(out)
 	case p.hooks == nil:
 		out.Say(theme.Dim, "Reading them from the service …")
 	}
@@ -78,7 +78,7 @@ func (s hookForm) settingLines(w int) []string {
 }
 
 // askSettings is the form; the secret is asked for and never shown.
-func (s hookForm) askSettings() ui.Action {
+func (s *pages) askSettings() ui.Action {
 	old := *s.page.hooks
 	hint := "leave empty to keep the current one"
 	if old.JWTSecret.Empty() {
@@ -139,7 +139,7 @@ func inField(err error) error {
 }
 
 // confirmSettings asks with what was and what would be.
-func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
+func (s *pages) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
 	was, is := s.env.Pairs(present.HookSettings(old), nil), s.env.Pairs(present.HookSettings(h), nil)
 	var facts []widget.Pair
 	before := map[string]string{}
@@ -160,13 +160,13 @@ func (s hookForm) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action
 	}
 	return ui.Asking(act.HookSet, act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
-			s.Doing = "writing the settings"
+			s.list.Doing = "writing the settings"
 			caller, env := s.caller, s.env
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				_, err := endpoint.Do(ctx, caller, endpoint.SetHooks, h)
 				done := env.Proven(endpoint.HookObject, "The service has the new webhook settings.")
 				return func() (ui.Action, tea.Cmd) {
-					s.Doing = ""
+					s.list.Doing = ""
 					if !s.page.is(settingsPage) {
 						return ui.Ended("The change of the settings", done, err), nil
 					}
