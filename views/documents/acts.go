@@ -11,11 +11,15 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/evidence"
+	"opdeck/api/untrusted"
 	"opdeck/internal/act"
+	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/replace"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
+	"opdeck/ui/list"
 	"opdeck/ui/widget"
 	"opdeck/views/storedfile"
 )
@@ -31,6 +35,23 @@ type writeDoneMsg struct {
 	err  error
 }
 
+// changes are the writes to the documents of the operation: what is asked before each, what each came to, and what of
+// them is unfinished.
+type changes struct {
+	list   *list.List[api.Document]
+	latest *ui.Latest
+	env    *ui.Env
+	caller endpoint.Caller
+	parts  Parts
+
+	jobs      []replace.Job
+	open      []followup.Row   // writes that may still arrive, or were not seen in time
+	doubted   []removed        // removals that were among them
+	undone    []removed        // newest last
+	seenTypes []untrusted.Text // of documents, in answers
+	before    *api.Operation   // as it was when the write under way began; nil: none is
+}
+
 // OwnKey implements list.Screen.
 func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	doc, has := s.selected()
@@ -39,24 +60,24 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	}
 	switch {
 	case s.keys.Remove.Match(msg) && has:
-		return s.changes().askRemove(doc), nil, true
+		return s.changes.askRemove(doc), nil, true
 	case s.keys.Restore.Match(msg):
-		return s.changes().askRestore(), nil, true
+		return s.changes.askRestore(), nil, true
 	case s.keys.Attach.Match(msg):
-		return nil, s.customerFile().pickFile(), true
+		return nil, s.changes.pickFile(), true
 	case s.keys.Upload.Match(msg):
-		return s.changes().askUpload(), nil, true
+		return s.changes.askUpload(), nil, true
 	case s.keys.Replace.Match(msg) && has:
-		return s.changes().askReplace(doc), nil, true
-	case s.env.Keys.Item.Raw.Match(msg) && s.Op != nil:
-		return ui.Raw{Title: "Operation " + s.ID, JSON: s.Op.Raw}, nil, true
+		return s.changes.askReplace(doc), nil, true
+	case s.env.Keys.Item.Raw.Match(msg) && s.latest.Op != nil:
+		return ui.Raw{Title: "Operation " + s.latest.ID, JSON: s.latest.Op.Raw}, nil, true
 	}
 	a, ok := ui.TakeRelated(s.env.Keys.Related, msg, s)
 	return a, nil, ok
 }
 
 // locked explains instead of asking: nothing would be sent anyway.
-func (s *Screen) locked(d api.Document, act string) ui.Action {
+func (s *changes) locked(d api.Document, act string) ui.Action {
 	said := "This document is locked and cannot be " + act + "."
 	if d.Lock == api.LockRefused {
 		said = "The service refused to remove this document because it is locked, and does not say that this changed, so " +
@@ -68,28 +89,28 @@ func (s *Screen) locked(d api.Document, act string) ui.Action {
 		"Only the compliance team can unlock it. Send them the ids below, then press " +
 			s.env.Keys.Global.Reload.Help().Key + " to read the operation again.",
 	}, Facts: append([]widget.Pair{{Label: "document id", Value: d.GUID.Line(64)}}, s.facts(d)...),
-		Copy: ui.Copy{Text: "document " + d.GUID.Line(64) + ", operation " + s.ID, What: "the ids"}}
+		Copy: ui.Copy{Text: "document " + d.GUID.Line(64) + ", operation " + s.latest.ID, What: "the ids"}}
 }
 
 // facts are what a question about a document shows; its id is above them.
-func (s *Screen) facts(d api.Document) []widget.Pair {
+func (s *changes) facts(d api.Document) []widget.Pair {
 	return s.grouped(s.env.Pairs(present.AskedDocument(s.env.Present(), d), nil))
 }
 
-func (s changes) askRemove(d api.Document) ui.Action {
+func (s *changes) askRemove(d api.Document) ui.Action {
 	if d.Lock.Is() {
 		return s.locked(d, "removed")
 	}
 	risk, lifts := s.lifted(d, ": the service usually refuses this, and may refuse to restore it.")
-	seen := *s.Op
+	seen := *s.latest.Op
 	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk,
 		Facts: s.facts(d),
 		Yes:   func(ui.Seen) tea.Cmd { return s.remove(seen, d, lifts) }})
 }
 
 // lifted names the guards that a yes lifts, and reports whether there are any; ended says what an end state means.
-func (s changes) lifted(d api.Document, ended string) (risk string, lifts bool) {
-	if phase := s.parts.Known.Phase(*s.Op); phase.Ended() {
+func (s *changes) lifted(d api.Document, ended string) (risk string, lifts bool) {
+	if phase := s.parts.Known.Phase(*s.latest.Op); phase.Ended() {
 		risk = "The operation is " + phase.Word() + ended
 	}
 	if d.Lock == api.LockUnknown {
@@ -100,15 +121,15 @@ func (s changes) lifted(d api.Document, ended string) (risk string, lifts bool) 
 }
 
 // object is what a question about an item of the operation is filled with.
-func (s *Screen) object(item string) act.Object {
-	return act.Object{Item: item, ID: draw.ID(s.ID, 13), Kind: "operation", With: s.env.With}
+func (s *changes) object(item string) act.Object {
+	return act.Object{Item: item, ID: draw.ID(s.latest.ID, 13), Kind: "operation", With: s.env.With}
 }
 
 // write runs a write: its keys are off until the outcome. It gets a context that
 // outlives the screen and returns the operation as it is after it.
-func (s changes) write(doing string, m writeDoneMsg, run func(context.Context, endpoint.Caller) (api.Operation,
+func (s *changes) write(doing string, m writeDoneMsg, run func(context.Context, endpoint.Caller) (api.Operation,
 	error)) tea.Cmd {
-	s.Doing, s.before = doing, s.Op
+	s.list.Doing, s.before = doing, s.latest.Op
 	m.Ticket = s.env.Ticket()
 	ctx, caller := s.env.Root, s.caller
 	return func() tea.Msg {
@@ -118,7 +139,7 @@ func (s changes) write(doing string, m writeDoneMsg, run func(context.Context, e
 	}
 }
 
-func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
+func (s *changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd {
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
 	return s.write("removing "+name, writeDoneMsg{what: "Removal",
@@ -129,17 +150,17 @@ func (s changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd 
 }
 
 // grouped are facts about an item, then those about the operation.
-func (s *Screen) grouped(item []widget.Pair) []widget.Pair {
+func (s *changes) grouped(item []widget.Pair) []widget.Pair {
 	return append(append(item, widget.Pair{}), s.target()...)
 }
 
 // target are the facts of a question about the operation as a whole.
-func (s *Screen) target() []widget.Pair {
-	return s.env.Pairs(present.AskedOperation(s.ID, *s.Op), nil)
+func (s *changes) target() []widget.Pair {
+	return s.env.Pairs(present.AskedOperation(s.latest.ID, *s.latest.Op), nil)
 }
 
-func (s changes) askRestore() ui.Action {
-	last, id := s.undone[len(s.undone)-1], s.ID
+func (s *changes) askRestore() ui.Action {
+	last, id := s.undone[len(s.undone)-1], s.latest.ID
 	return ui.Asking(act.DocumentRestore, s.object(draw.Middle(last.name, 60)),
 		ui.Confirm{ID: last.guid, Facts: s.target(),
 			Yes: func(ui.Seen) tea.Cmd {
@@ -151,32 +172,32 @@ func (s changes) askRestore() ui.Action {
 			}})
 }
 
-func (s changes) askAttach() ui.Action {
+func (s *changes) askAttach() ui.Action {
 	return ui.Ask{Title: "Attach file", Verb: "Continue",
-		Intro: []string{"Attaches one of the customer's files to operation " + draw.ID(s.ID, 13) + " by the file's id."},
+		Intro: []string{"Attaches one of the customer's files to operation " + draw.ID(s.latest.ID, 13) +
+			" by the file's id."},
 		Fields: []widget.Field{
 			{Label: "File id", Check: checkID},
 			{Label: "Name in the operation", Optional: true, Max: 255},
 		},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			return s.customerFile().confirmAttach(storedfile.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
+			return s.confirmAttach(storedfile.Document{ID: v.Text(0), Size: -1}, v.Text(1)), nil
 		}}
 }
 
 func checkID(v string) error { return api.CheckID("file id", v) }
 
-func (s changes) askUpload() ui.Action {
+func (s *changes) askUpload() ui.Action {
 	if s.env.About.Remote != "" {
 		return s.uploadOverSSH()
 	}
 	return ui.Ask{Title: "Upload and attach", Verb: "Continue", Fields: s.fileFields("", ""),
-		Intro: []string{"The file is uploaded to the customer's files and then attached to operation " + draw.ID(s.ID, 13) +
-			".",
-			api.UploadLimits + " One customer call and one billing call."},
+		Intro: []string{"The file is uploaded to the customer's files and then attached to operation " +
+			draw.ID(s.latest.ID, 13) + ".", api.UploadLimits + " One customer call and one billing call."},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			op, f, parts := *s.Op, fileFrom(v, ""), s.parts
+			op, f, parts := *s.latest.Op, fileFrom(v, ""), s.parts
 			return ui.Asking(act.DocumentUpload, s.object(f.name),
-				ui.Confirm{ID: s.ID, IDLabel: "operation id", Ask: "Upload " + f.name + " and attach it to the operation?",
+				ui.Confirm{ID: s.latest.ID, IDLabel: "operation id", Ask: "Upload " + f.name + " and attach it to the operation?",
 					Facts: s.grouped(s.env.Pairs(f.asked().Facts(), nil)),
 					Yes: func(ui.Seen) tea.Cmd {
 						return s.write("uploading "+f.name, writeDoneMsg{what: "Upload", done: "Uploaded and attached " + f.name + "."},
@@ -215,18 +236,18 @@ func uploadAndAttach(ctx context.Context, c endpoint.Caller, parts Parts, op api
 }
 
 // wrote takes the outcome of a write; nothing was shown as done before it.
-func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
-	s.Doing = ""
-	s.Stop()
+func (s *changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
+	s.list.Doing = ""
+	s.latest.Stop()
 	var acts ui.Many
 	if msg.op != nil && msg.op.OPID != "" {
-		if a := s.Latest.Show(*msg.op, s.env.Now(), "service"); a != nil {
+		if a := s.latest.Show(*msg.op, s.env.Now(), "service"); a != nil {
 			acts = append(acts, a)
 		}
 		s.toNew()
 	} else if msg.op != nil && msg.err == nil {
 		msg.done += " The operation could not be read again to show it."
-		s.Latest.Err = &api.Error{Kind: api.Unavailable, Public: "This list is older than the last write."}
+		s.latest.Err = &api.Error{Kind: api.Unavailable, Public: "This list is older than the last write."}
 	}
 	if msg.err != nil {
 		notice := ui.Failure(msg.what, msg.err)
@@ -235,31 +256,31 @@ func (s changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 		}
 		return append(acts, notice), s.reread(msg.err)
 	}
-	done := ui.Notify{Level: ui.Success, Text: s.env.Proven(s.ID, msg.done)}
-	c, _ := evidence.Of(s.env.Root).ByRead(s.ID)
+	done := ui.Notify{Level: ui.Success, Text: s.env.Proven(s.latest.ID, msg.done)}
+	c, _ := evidence.Of(s.env.Root).ByRead(s.latest.ID)
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)
 		if c.Open == "" {
-			done.Hint = ui.Hint{Text: "To restore it: " + s.env.Way(s.keys.Restore) + ".", Works: s.Place()}
+			done.Hint = ui.Hint{Text: "To restore it: " + s.env.Way(s.env.Keys.Documents.Restore) + ".", Works: s.list.Place()}
 		}
 	}
 	if n := len(s.undone); msg.back != "" && n > 0 && s.undone[n-1].guid == msg.back {
 		s.undone = s.undone[:n-1]
 	}
 	if c.Open != "" {
-		return append(acts, done), s.Peek() // what may still arrive is shown; it costs no call
+		return append(acts, done), s.latest.Peek() // what may still arrive is shown; it costs no call
 	}
 	return append(acts, done), nil
 }
 
 // reread looks again when what we show cannot be right any more.
-func (s changes) reread(err error) tea.Cmd {
+func (s *changes) reread(err error) tea.Cmd {
 	if api.KindOf(err) == api.UnknownOutcome {
-		return s.Peek() // what is open is shown; it costs no call
+		return s.latest.Peek() // what is open is shown; it costs no call
 	}
 	switch e := api.AsError(err); e.Rule {
 	case api.RuleNotAttached, api.RuleChanged, api.RuleLocked, api.RuleLockUnknown, api.RuleEndState:
-		return s.Load()
+		return s.latest.Load()
 	}
 	return nil
 }

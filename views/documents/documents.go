@@ -48,20 +48,13 @@ type removed struct{ guid, name string }
 // Screen is the documents of one operation; it implements ui.Screen.
 type Screen struct {
 	*list.List[api.Document]
-	*ui.Latest
+	latest *ui.Latest
 	env    *ui.Env
-	caller endpoint.Caller
 	parts  Parts
 	keys   keymap.Documents
 
-	rows *list.Rows[api.Document]
-
-	jobs      []replace.Job
-	open      []followup.Row   // writes that may still arrive, or were not seen in time
-	doubted   []removed        // removals that were among them
-	undone    []removed        // newest last
-	seenTypes []untrusted.Text // of documents, in answers
-	before    *api.Operation   // as it was when the write under way began; nil: none is
+	rows    *list.Rows[api.Document]
+	changes *changes
 }
 
 // language is the filter language over documents.
@@ -78,8 +71,8 @@ var language = filter.NewTable(append(filter.Catalogued(field.Documents),
 
 // NewScreen returns the screen of one operation's documents.
 func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *Screen {
-	s := &Screen{env: env, caller: caller, parts: parts, keys: env.Keys.Documents,
-		Latest: ui.NewLatest(env, caller, parts.Known, opid)}
+	s := &Screen{env: env, parts: parts, keys: env.Keys.Documents,
+		latest: ui.NewLatest(env, caller, parts.Known, opid)}
 	s.rows = list.NewRows(func(d api.Document) string { return string(d.GUID) }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: list.TitleOf("Documents", "", opid), OwnStale: true,
 		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},
@@ -89,7 +82,8 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 			list.Locked("locked: only the compliance team can unlock it"),
 			list.LockUnknown()},
 		Example: "invoice type:CONTRACT has:locked created<2d"})
-	s.OnShow, s.Beside, s.Hold = s.onShow, s.beside(opid), func() bool { return s.Doing != "" }
+	s.changes = &changes{list: s.List, latest: s.latest, env: env, caller: caller, parts: parts}
+	s.latest.OnShow, s.latest.Beside, s.latest.Hold = s.onShow, s.beside(opid), func() bool { return s.Doing != "" }
 	s.Refresh()
 	return s
 }
@@ -97,9 +91,9 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 // Init implements ui.Screen: it shows the local data of the operation at once, and reads the
 // document types from earlier answers.
 func (s *Screen) Init() tea.Cmd {
-	return tea.Batch(s.Latest.Init(), ui.Reading(s.env, nil, s.parts.Types, func(seen []untrusted.Text,
+	return tea.Batch(s.latest.Init(), ui.Reading(s.env, nil, s.parts.Types, func(seen []untrusted.Text,
 		_ time.Time, _ error) {
-		s.seenTypes = seen // none without the index: the known ones are offered
+		s.changes.seenTypes = seen // none without the index: the known ones are offered
 	}))
 }
 
@@ -114,8 +108,8 @@ func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
 			jobs, _ = parts.Unfinished(ctx, opid)
 		}
 		return func() (ui.Action, tea.Cmd) {
-			if s.doubt(open); first {
-				s.jobs = jobs
+			if s.changes.doubt(open); first {
+				s.changes.jobs = jobs
 			}
 			return nil, nil
 		}
@@ -123,24 +117,24 @@ func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
 }
 
 // Reload implements list.Screen: one billing call.
-func (s *Screen) Reload() tea.Cmd { return s.Load() }
+func (s *Screen) Reload() tea.Cmd { return s.latest.Load() }
 
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
 	case writeDoneMsg:
-		return s.changes().onWriteDone(msg)
+		return s.changes.onWriteDone(msg)
 	case jobMsg:
-		s.jobs = msg.jobs
-		return s.changes().onWriteDone(msg.writeDoneMsg)
+		s.changes.jobs = msg.jobs
+		return s.changes.onWriteDone(msg.writeDoneMsg)
 	case ui.Changed:
-		return s.OnNews(msg)
+		return s.latest.OnNews(msg)
 	}
 	return nil, nil
 }
 
 // doubt keeps the removals whose outcome is unknown.
-func (s *Screen) doubt(open []followup.Row) {
+func (s *changes) doubt(open []followup.Row) {
 	s.open = open
 	for _, r := range open {
 		if r.Kind == api.ActRemoveDocument {
@@ -152,12 +146,12 @@ func (s *Screen) doubt(open []followup.Row) {
 
 // provenLate takes the removals that were in doubt and of which the operation no longer lists
 // the document: they can be put back. One that is settled otherwise is forgotten.
-func (s *Screen) provenLate() {
-	if !s.Op.DocumentsReported() || s.Op.UnreadDocuments > 0 {
+func (s *changes) provenLate() {
+	if !s.latest.Op.DocumentsReported() || s.latest.Op.UnreadDocuments > 0 {
 		return
 	}
 	s.doubted = slices.DeleteFunc(s.doubted, func(u removed) bool {
-		_, there := s.Op.Document(u.guid)
+		_, there := s.latest.Op.Document(u.guid)
 		if !there && !slices.Contains(s.undone, u) {
 			s.undone = append(s.undone, u)
 		}
@@ -168,9 +162,9 @@ func (s *Screen) provenLate() {
 // onShow shows the documents of a new state of the operation. It withdraws an open question
 // about a document that changed.
 func (s *Screen) onShow(before *api.Operation) ui.Action {
-	op := *s.Op
+	op := *s.latest.Op
 	s.rows.Set(op.Documents)
-	s.provenLate()
+	s.changes.provenLate()
 	s.Changed()
 	if before == nil {
 		return nil
@@ -195,7 +189,7 @@ func (s *Screen) onShow(before *api.Operation) ui.Action {
 
 // Refresh implements list.Screen: it switches keys on or off by the current state, with a reason.
 func (s *Screen) Refresh() {
-	s.Loaded, s.List.Err = s.Op != nil || s.Latest.Err != nil, s.Latest.Err
+	s.Loaded, s.List.Err = s.latest.Op != nil || s.latest.Err != nil, s.latest.Err
 	why := s.whyOff()
 	s.keys.Save.Set(s.noContent())
 	for _, k := range []*keymap.Key{&s.keys.Remove, &s.keys.Restore, &s.keys.Attach, &s.keys.Upload, &s.keys.Replace} {
@@ -204,13 +198,13 @@ func (s *Screen) Refresh() {
 	if why != "" {
 		return
 	}
-	if n := len(s.undone); n == 0 {
+	if n := len(s.changes.undone); n == 0 {
 		s.keys.Restore.Set("Nothing to restore: no document was removed here.")
 	} else {
-		s.keys.Restore.Set(s.inDoubt(s.undone[n-1].guid))
+		s.keys.Restore.Set(s.changes.inDoubt(s.changes.undone[n-1].guid))
 	}
 	doc, ok := s.selected()
-	if why = s.inDoubt(string(doc.GUID)); !ok {
+	if why = s.changes.inDoubt(string(doc.GUID)); !ok {
 		why = "No document is selected."
 	}
 	s.keys.Remove.Set(why)
@@ -218,7 +212,7 @@ func (s *Screen) Refresh() {
 }
 
 // inDoubt says why a document cannot be removed or attached: a request of it may still arrive; "" if none may.
-func (s *Screen) inDoubt(guid string) (why string) {
+func (s *changes) inDoubt(guid string) (why string) {
 	for _, r := range s.open {
 		switch {
 		case r.Item != guid || r.State == followup.NotSeen:
@@ -232,7 +226,7 @@ func (s *Screen) inDoubt(guid string) (why string) {
 }
 
 // waits says what is not known of a write.
-func (s *Screen) waits(r followup.Row) string {
+func (s *changes) waits(r followup.Row) string {
 	return present.Unsettled(s.env.Present(), r)
 }
 
@@ -240,7 +234,7 @@ func (s *Screen) whyOff() string {
 	switch {
 	case s.Doing != "":
 		return "Wait until this ends: " + s.Doing + "."
-	case s.Op == nil:
+	case s.latest.Op == nil:
 		return "The operation has not been read yet."
 	}
 	return ""
@@ -248,12 +242,12 @@ func (s *Screen) whyOff() string {
 
 // Empty implements list.Screen.
 func (s *Screen) Empty() widget.Notice {
-	if s.ID == "" {
+	if s.latest.ID == "" {
 		return widget.Notice{Text: "No operation is open.", Hint: s.env.Way(s.env.Keys.Global.OpenID) + " opens one by " +
 			"its id, " +
 			s.env.Way(s.env.Keys.Global.Operations) + " lists them"}
 	}
-	if s.Op != nil && !s.Op.DocumentsReported() {
+	if s.latest.Op != nil && !s.latest.Op.DocumentsReported() {
 		return widget.Notice{Text: "The answer has no readable list of documents.",
 			Hint: "opdeck does not know whether there are any; " + s.env.Way(s.env.Keys.Global.Reload) + " reloads, " +
 				s.env.Way(s.env.Keys.Item.Raw) + " shows the raw answer"}
@@ -284,32 +278,32 @@ func (s *Screen) selected() (api.Document, bool) { return s.rows.Find(s.Table.Cu
 // write whose outcome is unknown, or an interrupted job.
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
-	w, h := s.W, s.H
-	if s.Op == nil || h < 8 {
+	w, h, op := s.W, s.H, s.latest.Op
+	if op == nil || h < 8 {
 		return nil
 	}
-	st := th.Status(string(s.Op.Status))
-	head := th.Tone(st.Tone).Render(st.Sign+" "+s.Op.Status.Line(20)) + "  " + draw.Line(s.Op.Type, 16) + "  " +
-		th.Strong.Render(format.Money(s.Op.SourceAmount.Sum))
-	id := "  " + draw.ID(s.ID, 13)
+	st := th.Status(string(op.Status))
+	head := th.Tone(st.Tone).Render(st.Sign+" "+op.Status.Line(20)) + "  " + draw.Line(op.Type, 16) + "  " +
+		th.Strong.Render(format.Money(op.SourceAmount.Sum))
+	id := "  " + draw.ID(s.latest.ID, 13)
 	if room := w - draw.Width(head) - draw.Width(id) - 2; room >= 6 { // the id is not cut twice
-		id = "  " + draw.Line(s.Op.Customer.Name, room) + id
+		id = "  " + draw.Line(op.Customer.Name, room) + id
 	}
 	if draw.Width(head)+draw.Width(id) > w {
 		id = ""
 	}
 	out := []string{head + th.Dim.Render(id)}
-	if phase := s.parts.Known.Phase(*s.Op); phase.Ended() {
+	if phase := s.parts.Known.Phase(*op); phase.Ended() {
 		out = append(out,
 			th.Warn.Render(th.Signs.Warn+" The operation is "+phase.Word()+". Its documents can usually no longer be changed."))
 	}
 	out = append(out, s.Stale()...)
-	for _, r := range s.open {
-		for i, l := range draw.Wrap(s.waits(r), max(w-2, 1)) {
+	for _, r := range s.changes.open {
+		for i, l := range draw.Wrap(s.changes.waits(r), max(w-2, 1)) {
 			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))
 		}
 	}
-	for _, j := range s.jobs {
+	for _, j := range s.changes.jobs {
 		out = append(out,
 			th.Warn.Render(th.Signs.Warn+" A replacement of "+j.OldName+" is unfinished; "+
 				s.env.Way(s.keys.Replace)+" resumes or abandons it."))
@@ -322,14 +316,14 @@ func (s *Screen) HeadLines() []string {
 		}
 	}
 	n := format.Plural(s.rows.Len(), "document", "documents")
-	if !s.Op.DocumentsReported() {
+	if !op.DocumentsReported() {
 		n = "documents not reported"
 	}
-	if u := s.Op.UnreadDocuments; u > 0 {
+	if u := op.UnreadDocuments; u > 0 {
 		n += ", " + format.Count(u) + " more cannot be read (" + s.env.Keys.Item.Raw.Help().Key + ")"
 	}
-	if s.rows.Len() < len(s.Op.Documents) {
-		n += " of " + format.Count(len(s.Op.Documents))
+	if s.rows.Len() < len(op.Documents) {
+		n += " of " + format.Count(len(op.Documents))
 	}
 	return append(out, s.Head(th.Strong.Render(n)))
 }
@@ -381,15 +375,18 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
 }
 
+// Subject implements ui.SubjectOf.
+func (s *Screen) Subject(kind string) string { return s.latest.Subject(kind) }
+
 // Source implements ui.Screen.
-func (s *Screen) Source() ui.Source { return s.Latest.Source() }
+func (s *Screen) Source() ui.Source { return s.latest.Source() }
 
 // Commands implements ui.Commander: the person can resume an interrupted job even if
 // no document is left on the list.
 func (s *Screen) Commands() []ui.Command {
 	var out []ui.Command
-	for _, j := range s.jobs {
-		out = append(out, ui.Command{Title: "resume", Do: s.changes().askResume(j)})
+	for _, j := range s.changes.jobs {
+		out = append(out, ui.Command{Title: "resume", Do: s.changes.askResume(j)})
 	}
 	return out
 }

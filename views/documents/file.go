@@ -17,7 +17,7 @@ import (
 
 // fileFields returns the fields for a file of the host that runs the console; kind and info are
 // their initial values.
-func (s *Screen) fileFields(kind, info string) []widget.Field {
+func (s *changes) fileFields(kind, info string) []widget.Field {
 	return []widget.Field{
 		{Name: api.FieldFile, Label: "File on this host", Hint: "~/invoice.pdf", Check: checkFile, Max: 4096,
 			Complete: complete, Look: lookAtFile},
@@ -29,9 +29,9 @@ func (s *Screen) fileFields(kind, info string) []widget.Field {
 
 // types are the document types that can be chosen: those of the operation's documents
 // first, then those that the service names, then others that its answers showed.
-func (s *Screen) types() []widget.Option {
+func (s *changes) types() []widget.Option {
 	var here []string
-	for _, d := range s.Op.Documents {
+	for _, d := range s.latest.Op.Documents {
 		if t, ok := takeOver(d.DocType, maxKind); ok {
 			here = append(here, t)
 		}

@@ -9,19 +9,19 @@ import (
 
 // uploadOverSSH gives the commands in the place of a form: over SSH a file of the host
 // would be the server's.
-func (s *Screen) uploadOverSSH() ui.Action {
-	upload := []string{"document", "upload", "-", "--customer", word(s.Op.Customer.CUID, "CUSTOMER"), "--name", "NAME",
-		"--type", "TYPE", "--yes"}
+func (s *changes) uploadOverSSH() ui.Action {
+	upload := []string{"document", "upload", "-", "--customer", word(s.latest.Op.Customer.CUID, "CUSTOMER"),
+		"--name", "NAME", "--type", "TYPE", "--yes"}
 	return s.env.OverSSH("Upload a file from your machine", s.env.RemoteCommand(upload...)+" < FILE",
-		"The command prints the id of the uploaded file. "+s.env.Way(s.keys.Attach)+
+		"The command prints the id of the uploaded file. "+s.env.Way(s.env.Keys.Documents.Attach)+
 			" attaches it here by that id, or run:",
-		s.env.RemoteCommand("document", "attach", word(untrusted.Text(s.ID), "OPID"), "DOCID", "--yes"))
+		s.env.RemoteCommand("document", "attach", word(untrusted.Text(s.latest.ID), "OPID"), "DOCID", "--yes"))
 }
 
 // replaceOverSSH is the same for a replacement.
-func (s *Screen) replaceOverSSH(d api.Document) ui.Action {
-	line := s.env.RemoteCommand("document", "replace", word(untrusted.Text(s.ID), "OPID"), word(d.GUID, "DOCID"), "-",
-		"--name", word(d.FileName, "NAME"), "--yes") + " < FILE"
+func (s *changes) replaceOverSSH(d api.Document) ui.Action {
+	line := s.env.RemoteCommand("document", "replace", word(untrusted.Text(s.latest.ID), "OPID"),
+		word(d.GUID, "DOCID"), "-", "--name", word(d.FileName, "NAME"), "--yes") + " < FILE"
 	return s.env.OverSSH("Replace with a file from your machine", line,
 		"Type and description are copied from "+d.FileName.Line(60)+
 			"; change them with --type and --info.")

@@ -18,7 +18,7 @@ import (
 	"opdeck/ui/widget"
 )
 
-func (s changes) askReplace(d api.Document) ui.Action {
+func (s *changes) askReplace(d api.Document) ui.Action {
 	if len(s.jobs) > 0 {
 		i := slices.IndexFunc(s.jobs, func(j replace.Job) bool { return j.OldGUID == string(d.GUID) })
 		return s.askResume(s.jobs[max(i, 0)])
@@ -29,7 +29,7 @@ func (s changes) askReplace(d api.Document) ui.Action {
 	if s.env.About.Remote != "" {
 		return s.replaceOverSSH(d)
 	}
-	seen := *s.Op
+	seen := *s.latest.Op
 	risk, lifts := s.lifted(d, ": the service usually refuses this.")
 	intro := []string{"Replace " + d.FileName.Line(60) +
 		" with another file: opdeck removes it, then uploads and attaches the new file.",
@@ -67,7 +67,7 @@ func (s changes) askReplace(d api.Document) ui.Action {
 }
 
 // replacing are the facts of a replacement: of the document what was and what will be.
-func (s changes) replacing(d api.Document, f file) []widget.Pair {
+func (s *changes) replacing(d api.Document, f file) []widget.Pair {
 	facts := present.AskedReplace(s.env.Present(), d, f.asked())
 	return s.grouped(s.env.Pairs(facts, nil))
 }
@@ -88,7 +88,7 @@ func stored(id string, do jobAct) func(context.Context, *replace.Jobs) (replace.
 
 // askResume offers to resume or abandon an interrupted job or, if an outcome is not
 // known, the decisions that a person may make.
-func (s changes) askResume(j replace.Job) ui.Action {
+func (s *changes) askResume(j replace.Job) ui.Action {
 	type choice struct {
 		ui.Choice
 		do jobAct
@@ -136,9 +136,9 @@ type jobMsg struct {
 	jobs []replace.Job
 }
 
-func (s changes) runJob(what string, run func(context.Context, *replace.Jobs) (replace.Job, error)) tea.Cmd {
-	s.Doing, s.before = what, s.Op
-	t, ctx, caller, parts, id := s.env.Ticket(), s.env.Root, s.caller, s.parts, s.ID
+func (s *changes) runJob(what string, run func(context.Context, *replace.Jobs) (replace.Job, error)) tea.Cmd {
+	s.list.Doing, s.before = what, s.latest.Op
+	t, ctx, caller, parts, id := s.env.Ticket(), s.env.Root, s.caller, s.parts, s.latest.ID
 	return func() tea.Msg {
 		j, err := run(ctx, parts.Jobs)
 		m := jobMsg{writeDoneMsg: writeDoneMsg{Ticket: t, what: "Replacement", done: "Replaced " + j.OldName + ".", err: err}}
