@@ -231,7 +231,7 @@ func (s *columnChoice) recall(ctx context.Context) func() {
 // choiceOf is under which name a choice made in a view is kept: a view that names
 // its own columns has its own choice, all others share one.
 func (s *columnChoice) choiceOf(view string) string {
-	if len(s.viewColumns(view)) > 0 || len(s.chosen[view]) > 0 {
+	if v, _ := s.views.viewOf(view); len(v.Columns) > 0 || len(s.chosen[view]) > 0 {
 		return view
 	}
 	return ""
@@ -248,17 +248,13 @@ func (s *columnChoice) columnsOf(view string) []field.Choice {
 
 // usualFor is what a view shows to somebody who has chosen nothing.
 func (s *columnChoice) usualFor(view string) []field.Choice {
-	for _, list := range [][]field.Choice{s.viewColumns(view), s.cfg.Columns} {
+	v, _ := s.views.viewOf(view)
+	for _, list := range [][]field.Choice{v.Columns, s.cfg.Columns} {
 		if len(list) > 0 {
 			return list
 		}
 	}
 	return field.UsualColumns()
-}
-
-func (s *columnChoice) viewColumns(view string) []field.Choice {
-	v, _ := s.views.viewOf(view)
-	return v.Columns
 }
 
 // chooserHeight is how many lines the choice takes: half of the window at most.
@@ -535,34 +531,26 @@ func (s *savedViews) chooseView(views []View, counts []counted) ui.Action {
 			{Text: filter}}},
 			func() (ui.Action, tea.Cmd) { return s.useView(v) })
 	}
-	if s.cfg.KeepView == nil {
-		return ui.Choose{Title: "Views", Foot: viewsFoot, Items: items,
-			Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
-	}
-	if v, ok := s.viewOf(s.view); ok && v.Own && s.viewChanged(v) {
+	if v, ok := s.viewOf(s.view); ok && v.Own && s.viewChanged(v) && s.cfg.KeepView != nil {
 		add(ui.Choice{Text: "save “" + v.shown() + "” with the current settings", Note: "filter and order"},
-			func() (ui.Action, tea.Cmd) { return nil, s.keepView(v.Name, s.viewNow(v.Name)) })
+			func() (ui.Action, tea.Cmd) { return nil, s.keepView(v.Name, s.viewNow(v.Name), false) })
 	}
-	add(ui.Choice{Text: "save this as …", Note: "filter, order and columns under a name"},
-		func() (ui.Action, tea.Cmd) { return s.askViewName("Save this as", "", s.viewNow("")), nil })
-	if len(s.own) > 0 {
+	if s.cfg.KeepView != nil {
+		add(ui.Choice{Text: "save this as …", Note: "filter, order and columns under a name"},
+			func() (ui.Action, tea.Cmd) { return s.askViewName("Save this as", "", s.viewNow("")), nil })
+	}
+	if s.cfg.KeepView != nil && len(s.own) > 0 {
 		add(ui.Choice{Text: "rename a view …"}, func() (ui.Action, tea.Cmd) {
 			return s.pickOwn("Rename which view?", func(v View) ui.Action {
-				return s.askViewName("Rename "+v.shown(), v.Name,
-					v)
+				return s.askViewName("Rename "+v.shown(), v.Name, v)
 			}), nil
 		})
-		add(ui.Choice{Text: "delete a view …"}, func() (ui.Action, tea.Cmd) {
-			return s.pickOwn("Delete which view?",
-				s.askDelete), nil
-		})
+		add(ui.Choice{Text: "delete a view …"},
+			func() (ui.Action, tea.Cmd) { return s.pickOwn("Delete which view?", s.askDelete), nil })
 	}
-	return ui.Choose{Title: "Views", Foot: viewsFoot, Items: items,
+	return ui.Choose{Title: "Views", Foot: "The number is how many operations a view lists now.", Items: items,
 		Pick: func(i int) (ui.Action, tea.Cmd) { return picks[i]() }}
 }
-
-// viewsFoot says what the number of a view is.
-const viewsFoot = "The number is how many operations a view lists now."
 
 // pickOwn offers the person's own views.
 func (s *savedViews) pickOwn(title string, then func(View) ui.Action) ui.Action {
@@ -608,49 +596,37 @@ func (s *savedViews) askViewName(title, before string, v View) ui.Action {
 		Fields: []widget.Field{{Label: "Name", Value: before, Check: check}},
 		Submit: func(a ui.Values) (ui.Action, tea.Cmd) {
 			v.Name = strings.TrimSpace(a.Text(0))
-			return nil, s.keepView(before, v)
+			return nil, s.keepView(before, v, false)
 		}}
 }
 
-// keepView keeps v in the place of the view called name.
-func (s *savedViews) keepView(name string, v View) tea.Cmd {
-	keep := s.cfg.KeepView
+// keepView keeps v in the place of the view called name, or deletes v.
+func (s *savedViews) keepView(name string, v View, deletes bool) tea.Cmd {
+	keep, kept, what := s.cfg.KeepView, &v, "saved"
+	if deletes {
+		kept, what = nil, "deleted"
+	}
 	return s.env.Read(nil, func(ctx context.Context) ui.Then {
-		err := keep(context.WithoutCancel(ctx), name, &v)
+		err := keep(context.WithoutCancel(ctx), name, kept)
 		return func() (ui.Action, tea.Cmd) {
 			if err != nil {
-				return notKept("saved", err), nil
+				return ui.Notify{Level: ui.Warning, Text: "The view is not " + what + ": " + api.AsError(err).Public}, nil
 			}
 			if name == "" || s.view == name {
 				s.view = v.Name
 			}
-			return nil, s.readViews("The view “" + v.shown() + "” is saved.")
+			return nil, s.readViews("The view “" + v.shown() + "” is " + what + ".")
 		}
 	})
 }
 
-func notKept(what string, err error) ui.Action {
-	return ui.Notify{Level: ui.Warning, Text: "The view is not " + what + ": " + api.AsError(err).Public}
-}
-
 // askDelete asks before a view is deleted.
 func (s *savedViews) askDelete(v View) ui.Action {
-	keep := s.cfg.KeepView
 	return ui.Confirm{ID: v.shown(), Title: "Delete view", Verb: "Delete", SkipTypedConfirmation: true,
 		Ask: "Delete your view “" + v.shown() + "”? No operation changes.",
 		Facts: []widget.Pair{{Label: "filter", Value: untrusted.Text(v.Filter).Line(200)},
 			{Label: "order", Value: untrusted.Text(v.Sort).Line(40)}},
-		Yes: func(ui.Seen) tea.Cmd {
-			return s.env.Read(nil, func(ctx context.Context) ui.Then {
-				err := keep(context.WithoutCancel(ctx), v.Name, nil)
-				return func() (ui.Action, tea.Cmd) {
-					if err != nil {
-						return notKept("deleted", err), nil
-					}
-					return nil, s.readViews("The view “" + v.shown() + "” is deleted.")
-				}
-			})
-		}}
+		Yes: func(ui.Seen) tea.Cmd { return s.keepView(v.Name, v, true) }}
 }
 
 // useView shows a view.

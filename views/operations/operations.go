@@ -110,9 +110,6 @@ type Screen struct {
 	totals  *totalsPanel
 	env     *ui.Env
 	cfg     Config
-
-	usualKeys []keymap.Key // of the list, made once
-	emptyKeys []keymap.Key // the same without hints at what needs a row
 }
 
 // New returns the list; start is its first filter.
@@ -375,26 +372,22 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset},
 			keymap.All(k.Nav)...)
 	}
-	if s.usualKeys == nil { // asked for with each key and each frame
-		l, o, item := k.List, k.Operations, k.Item
-		s.usualKeys = append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns,
-			k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
-			l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts,
-			o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
-		s.emptyKeys = slices.Clone(s.usualKeys)
-		for i, key := range s.emptyKeys {
-			needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name,
-				k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}
-			s.emptyKeys[i].Extra = key.Extra || slices.Contains(needsRow, key.Name)
+	l, o, item := k.List, k.Operations, k.Item
+	usual := append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns,
+		k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
+		l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts,
+		o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+	if now := s.keysNow(); len(now) > 0 {
+		return append(now, usual...)
+	}
+	if s.Loaded && s.loader.rows.total == 0 { // no hints at what needs a row
+		needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name,
+			k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}
+		for i, key := range usual {
+			usual[i].Extra = key.Extra || slices.Contains(needsRow, key.Name)
 		}
 	}
-	if now := s.keysNow(); len(now) > 0 {
-		return append(now, s.usualKeys...)
-	}
-	if s.Loaded && s.loader.rows.total == 0 {
-		return s.emptyKeys
-	}
-	return s.usualKeys
+	return usual
 }
 
 // keysNow are the keys that matter more than the others at the moment: with rows

@@ -474,9 +474,6 @@ func build(choices []field.Choice) []column {
 
 // show gives list and table other columns; the cursor stays on its row.
 func (s *columnChoice) show(choices []field.Choice) {
-	if len(choices) == 0 {
-		choices = field.UsualColumns()
-	}
 	s.shown = choices
 	s.loader.rows.columns = build(choices)
 	clear(s.loader.rows.drawn)

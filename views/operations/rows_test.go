@@ -21,7 +21,7 @@ import (
 // TestKeptRowsAreThoseDrawnAnew: whatever changed since a row was made (the operation, its place, the columns, the
 // zone, the theme, the clock in both directions), the list has the row that it would make now.
 func TestKeptRowsAreThoseDrawnAnew(t *testing.T) {
-	columns := [][]field.Choice{nil, {{Name: "created"}, {Name: "id"}, {Name: "status"}},
+	columns := [][]field.Choice{field.UsualColumns(), {{Name: "created"}, {Name: "id"}, {Name: "status"}},
 		{{Name: "updated"}, {Name: "amount"}, {Name: "customer"}, {Name: "docs"}}}
 	themes := []*theme.Theme{theme.New(uitest.Renderer(termenv.TrueColor), theme.Night()),
 		theme.New(uitest.Renderer(termenv.Ascii), theme.Day()).ASCII()}
