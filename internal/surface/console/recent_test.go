@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"opdeck/api"
-	"opdeck/api/endpoint"
+	"opdeck/internal/domain/note"
 )
 
 // TestReadingsAreShared: consoles that read in the same half second read once, unless the store was written to; a
@@ -14,7 +13,6 @@ import (
 func TestReadingsAreShared(t *testing.T) {
 	t.Parallel()
 	a, clock := open(t)
-	ctx, _ := as(api.Admin)
 	made, failure := 0, error(nil)
 	fresh := func() (int, error) { made++; return made, failure }
 	shared, own := newReadings(sharedFor), newReadings(0)
@@ -41,7 +39,8 @@ func TestReadingsAreShared(t *testing.T) {
 		{"another console", func() { later(sharedFor - 1) }, &r, 1, 0, false},
 		{"later", func() { later(1) }, &r, 2, sharedFor, false},
 		{"after a write", func() {
-			if _, err := endpoint.Do(ctx, a.Client, endpoint.ListOperations, api.OperationQuery{Size: 5}); err != nil {
+			n := note.Note{UID: "n1", Object: "operation", ID: "op1", Author: "ana", Text: "written"}
+			if _, err := a.Notes.Store.Put(t.Context(), a.Scope(), n, note.Kept); err != nil {
 				t.Fatal(err)
 			}
 		}, &r, 3, sharedFor, false},
