@@ -7,6 +7,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // TestLivingService: what changes at the living built-in service arrives in the
@@ -50,7 +51,7 @@ func TestStillService(t *testing.T) {
 	if err := a.Sandbox.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := a.Sandbox.Outbox(t.Context()); err != nil || len(out) != 0 {
+	if out, err := faulty.Of(a.Sandbox).Outbox(t.Context()); err != nil || len(out) != 0 {
 		t.Errorf("%d events, %v", len(out), err)
 	}
 }

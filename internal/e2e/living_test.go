@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // surfaces are those that keep a process running, with their config and what they
@@ -75,7 +76,7 @@ func (b *builtIn) operations() (list []string) {
 		b.t.Fatal(err)
 	}
 	defer s.Close()
-	raw, err := s.Operations(context.Background())
+	raw, err := faulty.Of(s).Operations(context.Background())
 	if err != nil {
 		b.t.Fatal(err)
 	}

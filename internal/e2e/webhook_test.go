@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -84,7 +85,7 @@ func (w *world) measure(opid, what string, screens ...*terminal) {
 	for n := range times + 2 {
 		status := []string{"PROCESSING", "PENDING"}[n%2]
 		began := time.Now()
-		if err := w.service.Change(context.Background(), sandbox.Change{Kind: "operation", ID: opid, Status: status}); err != nil {
+		if err := w.service.Change(context.Background(), faulty.Change{Kind: "operation", ID: opid, Status: status}); err != nil {
 			w.t.Fatal(err)
 		}
 		for i, d := range seen(began, status, screens) {

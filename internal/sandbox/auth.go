@@ -172,19 +172,6 @@ func unauthorized(message string) error {
 	return r
 }
 
-// ForeignLogin simulates a login by another client, with all its effects on the current pairs.
-func (s *store) ForeignLogin(ctx context.Context) error {
-	return s.change(ctx, func(c *call, tx *sql.Tx) error {
-		_, err := newLogin(c, tx, "foreign")
-		return err
-	})
-}
-
-// Revoke ends every pair of the account.
-func (s *store) Revoke(ctx context.Context) error {
-	return s.change(ctx, func(c *call, tx *sql.Tx) error { return killAll(ctx, tx) })
-}
-
 // fingerprint replaces a token in the file, in logs and in statistics.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte(token))

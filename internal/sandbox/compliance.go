@@ -258,35 +258,16 @@ func demoToken(token string, now time.Time) (t shareTokenRow, found bool) {
 	return t, true
 }
 
-// IssueShareToken makes the identity provider issue a token. Customer may be
-// "" (a token for any customer of that kind).
-func (s *store) IssueShareToken(ctx context.Context, kind, scenario, customer string) (ShareToken, error) {
-	var t shareTokenRow
-	err := s.write(ctx, func(tx *sql.Tx) (err error) {
-		t, err = issueShare(ctx, tx, kind, scenario, customer, s.clock(), 0)
-		return err
-	})
-	return t.public(), err
-}
-
-func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string, now time.Time,
-	ready int) (t shareTokenRow, err error) {
-	if kind != "INDIVIDUAL" && kind != "CORPORATE" {
-		return t, refuse(http.StatusBadRequest, "kind must be INDIVIDUAL or CORPORATE")
-	}
+// issueShare makes the identity provider issue a token that is ready to be tried.
+func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string,
+	now time.Time) (t shareTokenRow, err error) {
 	t.Kind, t.Scenario, t.Customer, t.until = kind, scenario, customer, now.Add(shareTTL).UnixNano()
-	switch scenario {
-	case ScenarioOK, ScenarioOutstanding, ScenarioRejected:
-	case ScenarioExpired:
-		t.until = now.Add(-time.Second).UnixNano()
-	case ScenarioWrongKind:
+	if scenario == ScenarioWrongKind {
 		t.Kind = map[string]string{"INDIVIDUAL": "CORPORATE", "CORPORATE": "INDIVIDUAL"}[kind]
-	default:
-		return t, refuse(http.StatusBadRequest, "scenario must be ok, outstanding, rejected, expired or wrong-kind")
 	}
 	t.Token = "sbxshare_" + base64.RawURLEncoding.EncodeToString(randomBytes(24))
-	err = execute(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, ?)`,
-		t.Token, t.Kind, t.Scenario, t.Customer, t.until, ready)
+	err = execute(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, 1)`,
+		t.Token, t.Kind, t.Scenario, t.Customer, t.until)
 	return t, err
 }
 
@@ -325,7 +306,7 @@ func readyTokens(ctx context.Context, tx *sql.Tx, c customerRow, now time.Time, 
 		}
 		if len(ready) > 0 {
 			t = ready[0]
-		} else if t, err = issueShare(ctx, tx, c.kind, scenario, c.cuid, now, 1); err != nil {
+		} else if t, err = issueShare(ctx, tx, c.kind, scenario, c.cuid, now); err != nil {
 			return err
 		}
 		t.Name = c.display

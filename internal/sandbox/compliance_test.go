@@ -17,7 +17,7 @@ func issue(t *testing.T, s *faulty.Service, kind, scenario, cuid string) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return token.Token
+	return token
 }
 
 func (c *client) share(cuid, token string) reply {

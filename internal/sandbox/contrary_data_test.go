@@ -50,7 +50,7 @@ func truth(t *testing.T, s *faulty.Service) (ids []string) {
 func TestOrders(t *testing.T) {
 	for _, inserted := range []int{0, 3} {
 		s, c := contrary(t, "")
-		if _, err := s.Insert(t.Context(), sandbox.Insert{Count: inserted}); err != nil {
+		if _, err := s.Insert(t.Context(), faulty.Insert{Count: inserted}); err != nil {
 			t.Fatal(err)
 		}
 		newest := truth(t, s)
@@ -60,7 +60,7 @@ func TestOrders(t *testing.T) {
 		oldest := slices.Clone(newest)
 		slices.Reverse(oldest)
 		touched := newest[20]
-		if err := s.Change(t.Context(), sandbox.Change{Kind: "operation", ID: touched}); err != nil {
+		if err := s.Change(t.Context(), faulty.Change{Kind: "operation", ID: touched}); err != nil {
 			t.Fatal(err)
 		}
 		order := func(word string) []string {
@@ -132,7 +132,7 @@ func TestInsertAndRemove(t *testing.T) {
 	s := open(t, sandbox.Options{Now: at.now})
 	c := connect(t, s).login()
 	before := truth(t, s)
-	ids, err := s.Insert(t.Context(), sandbox.Insert{Count: 30})
+	ids, err := s.Insert(t.Context(), faulty.Insert{Count: 30})
 	if err != nil || len(ids) != 30 {
 		t.Fatal(ids, err)
 	}
@@ -154,7 +154,7 @@ func TestInsertAndRemove(t *testing.T) {
 	c.want(200, "DELETE", path(ids[0], documents(o)[0]["guid"].(string)), nil)
 
 	old := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
-	got, err := s.Insert(t.Context(), sandbox.Insert{Count: 2, Created: old, Quiet: true})
+	got, err := s.Insert(t.Context(), faulty.Insert{Count: 2, Created: old, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestSilentChanges(t *testing.T) {
 	for i, tt := range []struct{ quiet, still bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		o, n := c.operation(2+i), events()
 		id := o["opid"].(string)
-		err := s.Change(t.Context(), sandbox.Change{Kind: "operation", ID: id, Status: "CANCELED", Quiet: tt.quiet, Still: tt.still})
+		err := s.Change(t.Context(), faulty.Change{Kind: "operation", ID: id, Status: "CANCELED", Quiet: tt.quiet, Still: tt.still})
 		if err != nil {
 			t.Fatal(err)
 		}

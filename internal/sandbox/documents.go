@@ -89,7 +89,7 @@ func findBoth(c *call, tx *sql.Tx, opid, document string) (o operationRow, f fil
 
 // changedOperation marks o as changed, raises its event and returns it as the answer.
 func changedOperation(c *call, tx *sql.Tx, o operationRow) (any, error) {
-	if err := moveOperation(c, tx, &o, o.status, move{}); err != nil {
+	if err := moveOperation(c, tx, &o, o.status); err != nil {
 		return nil, err
 	}
 	return showOperation(c, tx, o)

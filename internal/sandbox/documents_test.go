@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 func documents(o map[string]any) []map[string]any {
@@ -99,7 +100,7 @@ func TestRemovingTheLastLeavesAnEmptyList(t *testing.T) {
 	var last map[string]any
 	for _, d := range documents(o) {
 		unlock := false
-		if err := s.Change(t.Context(), sandbox.Change{Kind: "document", ID: d["guid"].(string), Lock: &unlock}); err != nil {
+		if err := s.Change(t.Context(), faulty.Change{Kind: "document", ID: d["guid"].(string), Lock: &unlock}); err != nil {
 			t.Fatal(err)
 		}
 		last = c.want(200, "DELETE", path(o["opid"].(string), d["guid"].(string)), nil)
@@ -115,7 +116,7 @@ func TestEndStates(t *testing.T) {
 	o := c.operation(0)
 	opid, doc := o["opid"].(string), documents(o)[0]["guid"].(string)
 	for _, status := range []string{"SUCCESS", "COMPLETED", "FAILED", "CANCELED"} {
-		if err := s.Change(t.Context(), sandbox.Change{Kind: "operation", ID: opid, Status: status}); err != nil {
+		if err := s.Change(t.Context(), faulty.Change{Kind: "operation", ID: opid, Status: status}); err != nil {
 			t.Fatal(err)
 		}
 		if r := c.do("DELETE", path(opid, doc), nil); r.status != 409 || r.json(t)["error"] != "Cannot modify documents "+

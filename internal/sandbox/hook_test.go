@@ -72,7 +72,7 @@ func TestEveryChangeRaisesItsEvent(t *testing.T) {
 	account := c.want(200, "GET", "/v2/account?meta.pageSize=1", nil)["items"].([]any)[0].(map[string]any)["id"].(string)
 	counterparty := c.want(200, "GET", "/v2/counterparty?meta.pageSize=1", nil)["items"].([]any)[0].(map[string]any)
 	payee := counterparty["accounts"].([]any)[0].(map[string]any)["accountId"].(string)
-	change := func(ch sandbox.Change) func() {
+	change := func(ch faulty.Change) func() {
 		return func() {
 			if err := s.Change(t.Context(), ch); err != nil {
 				t.Fatal(err)
@@ -90,22 +90,22 @@ func TestEveryChangeRaisesItsEvent(t *testing.T) {
 			[]string{`"opid":"` + opid, `"status":1`, `"type":3`, `"payment_type":3`, `"is_visible":true`,
 				`"source":{"account":"U`, `"destination":{"beneficiar":"U`, `"created_at":{"seconds":`,
 				`"sum":{"currency_code":"USD","units":`}},
-		{"status", change(sandbox.Change{Kind: "operation", ID: opid, Status: "SUCCESS"}), 1, "Operation",
+		{"status", change(faulty.Change{Kind: "operation", ID: opid, Status: "SUCCESS"}), 1, "Operation",
 			[]string{`"status":3`}},
-		{"an amount of its own", change(sandbox.Change{Kind: "operation", ID: odd, Status: "SUCCESS"}), 1, "Operation",
+		{"an amount of its own", change(faulty.Change{Kind: "operation", ID: odd, Status: "SUCCESS"}), 1, "Operation",
 			[]string{`"source_amount":{"sum":{"currency_code":"EUR","nanos":1}`}},
 		{"share", func() { c.share(cuid, "demo-individual-ok-1") }, 3, "Client",
 			[]string{`"cuid":"` + cuid, `"status":6`, `"create_at":{"seconds":`, `"lastname":"Kovačević"`}},
 		{"finalize", func() { c.want(200, "PATCH", "/v2/customer/"+cuid+"/application", nil) }, 3, "Client",
 			[]string{`"status":1`}},
-		{"account", change(sandbox.Change{Kind: "account", ID: account, Status: "BANNED", Units: "98765432109876543210",
+		{"account", change(faulty.Change{Kind: "account", ID: account, Status: "BANNED", Units: "98765432109876543210",
 			Nanos: 1}), 2, "Account",
 			[]string{`"suid":"` + account, `"status":5`,
 				`"money":{"currency_code":"EUR","units":98765432109876543210,"nanos":1}`, `"currency_iso":"EUR"`,
 				`"requisites":[`}},
-		{"requisite", change(sandbox.Change{Kind: "requisite", ID: account,
+		{"requisite", change(faulty.Change{Kind: "requisite", ID: account,
 			Set: json.RawMessage(`[{"title":"New","items":[]}]`)}), 5, "Account", []string{`"title":"New"`}},
-		{"counterparty", change(sandbox.Change{Kind: "counterparty", ID: payee, Status: "REJECT"}), 4, "Counterparty",
+		{"counterparty", change(faulty.Change{Kind: "counterparty", ID: payee, Status: "REJECT"}), 4, "Counterparty",
 			[]string{`"accounts":[{"suid":"` + payee, `"status":4`}},
 	}
 	for _, tt := range tests {

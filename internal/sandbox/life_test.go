@@ -33,13 +33,22 @@ type seen struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-func all(t *testing.T, s *Service) (list []seen) {
+// allOperations are all operations as a read shows them, newest first.
+func allOperations(t *testing.T, s *Service) (list []json.RawMessage) {
 	t.Helper()
-	raw, err := s.Operations(t.Context())
+	err := s.Alter(t.Context(), func(tx Tx) (err error) {
+		list, err = tx.Operations(`ORDER BY o.created DESC, o.n`)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range raw {
+	return list
+}
+
+func all(t *testing.T, s *Service) (list []seen) {
+	t.Helper()
+	for _, r := range allOperations(t, s) {
 		var o seen
 		if err := json.Unmarshal(r, &o); err != nil {
 			t.Fatal(err)

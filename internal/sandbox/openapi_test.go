@@ -54,7 +54,7 @@ func TestHooksFollowTheContract(t *testing.T) {
 	}
 	defer s.Close()
 	for _, ch := range contractChanges(t, s) {
-		if err := s.Change(t.Context(), ch); err != nil {
+		if err := s.Alter(t.Context(), func(tx Tx) error { return tx.Raise(ch[0], ch[1]) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestHooksFollowTheContract(t *testing.T) {
 	}
 }
 
-func contractChanges(t *testing.T, s *Service) []Change {
+func contractChanges(t *testing.T, s *Service) [][2]string {
 	t.Helper()
 	ops, err := queryOperations(t.Context(), s.ro, `ORDER BY o.n LIMIT 25`)
 	if err != nil {
@@ -93,14 +93,14 @@ func contractChanges(t *testing.T, s *Service) []Change {
 	if err != nil {
 		t.Fatal(err)
 	}
-	payees, err := queryPayeeAccounts(t.Context(), s.ro, ` LIMIT 1`)
+	payees, err := queryCounterparties(t.Context(), s.ro, ` LIMIT 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := []Change{{Kind: "customer", ID: accounts[0].cuid, Name: "New"}, {Kind: "account", ID: accounts[0].id},
-		{Kind: "requisite", ID: accounts[0].id}, {Kind: "counterparty", ID: payees[0].id}}
+	list := [][2]string{{"customer", accounts[0].cuid}, {"account", accounts[0].id}, {"requisite", accounts[0].id},
+		{"counterparty", payees[0].suid}}
 	for _, o := range ops {
-		list = append(list, Change{Kind: "operation", ID: o.opid(0)})
+		list = append(list, [2]string{"operation", o.opid(0)})
 	}
 	return list
 }

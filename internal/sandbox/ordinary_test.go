@@ -15,11 +15,7 @@ import (
 // shownOperations are all operations as a read shows them.
 func shownOperations(t *testing.T, s *Service) (list []operationJSON) {
 	t.Helper()
-	raw, err := s.Operations(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range raw {
+	for _, r := range allOperations(t, s) {
 		var o operationJSON
 		if err := json.Unmarshal(r, &o); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -254,44 +253,8 @@ func (b *bulk) flush() error {
 	return b.err
 }
 
-// Insert is a batch of new operations.
-type Insert struct {
-	Count int `json:"count"`
-	// Created is the creation time of the first; each further one is a millisecond newer. Zero: now, or after the
-	// newest operation.
-	Created time.Time `json:"created,omitzero"`
-	Quiet   bool      `json:"quiet,omitempty"` // without webhooks
-}
-
 // insertedFrom is the number of the first inserted operation, above all numbers of sample data.
 const insertedFrom = 1 << 30
-
-// Insert adds operations and returns their ids in order.
-func (s *store) Insert(ctx context.Context, in Insert) (opids []string, err error) {
-	err = s.change(ctx, func(c *call, tx *sql.Tx) error {
-		if err := breakOrder(ctx, tx); err != nil {
-			return err
-		}
-		at := in.Created.UnixNano()
-		if in.Created.IsZero() {
-			newest, err := count(ctx, tx, `SELECT ifnull(max(created), 0) FROM operation`)
-			if err != nil {
-				return err
-			}
-			at = max(c.at.UnixNano(), newest+int64(time.Millisecond))
-		}
-		w := newWorld(c.st.dataset())
-		for i := range in.Count {
-			opid, err := insertOne(c, tx, w, newcomer{created: at + int64(i)*int64(time.Millisecond), quiet: in.Quiet})
-			if err != nil {
-				return err
-			}
-			opids = append(opids, opid)
-		}
-		return nil
-	})
-	return opids, err
-}
 
 // newcomer is an operation to insert.
 type newcomer struct {
@@ -337,27 +300,6 @@ func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 	return ops[0].opid(c.st.Seed), err
 }
 
-// Remove deletes operations, without a webhook. An unknown id is an error.
-func (s *store) Remove(ctx context.Context, opids ...string) error {
-	return s.change(ctx, func(c *call, tx *sql.Tx) error {
-		if err := breakOrder(ctx, tx); err != nil {
-			return err
-		}
-		for _, opid := range opids {
-			o, err := findOperation(c, tx, opid)
-			if err != nil {
-				return err
-			}
-			err = execute(ctx, tx, `DELETE FROM link WHERE op = ?1; DELETE FROM operation WHERE n = ?1;
-				UPDATE counter SET value = value - 1 WHERE name = 'operations'`, o.n)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // breakOrder records that the numbers of operations are no longer consecutive in time order; lists are then sorted by
 // time.
 func breakOrder(ctx context.Context, tx *sql.Tx) error {
@@ -367,42 +309,4 @@ func breakOrder(ctx context.Context, tx *sql.Tx) error {
 func isIrregular(ctx context.Context, q querier) (bool, error) {
 	n, err := count(ctx, q, `SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'operation_created'`)
 	return n > 0, err
-}
-
-// Operation returns an operation in its REST shape; an unknown id is an error.
-func (s *store) Operation(ctx context.Context, opid string) (json.RawMessage, error) {
-	st, err := loadSettings(ctx, s.ro)
-	if err != nil {
-		return nil, err
-	}
-	o, err := findOperation(&call{store: s, ctx: ctx, st: st}, s.ro, opid)
-	if err != nil {
-		return nil, err
-	}
-	list, err := renderAll(ctx, s.ro, st.dataset(), []operationRow{o})
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
-}
-
-// Operations returns all operations in their REST shape, newest first: the true state.
-func (s *store) Operations(ctx context.Context) ([]json.RawMessage, error) {
-	st, err := loadSettings(ctx, s.ro)
-	if err != nil {
-		return nil, err
-	}
-	list := []json.RawMessage{}
-	const step = 500 // rows per query: a limit of SQLite's parameters
-	for at := 0; ; at += step {
-		ops, err := queryOperations(ctx, s.ro, `ORDER BY o.created DESC, o.n LIMIT ? OFFSET ?`, step, at)
-		if err != nil || len(ops) == 0 {
-			return list, err
-		}
-		shown, err := renderAll(ctx, s.ro, st.dataset(), ops)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, shown...)
-	}
 }

@@ -120,15 +120,6 @@ func only[T any](rows []T, err error, what, id string) (row T, _ error) {
 	return rows[0], nil
 }
 
-// unixNano scans nanoseconds since 1970.
-type unixNano struct{ at *time.Time }
-
-// Scan implements sql.Scanner.
-func (u unixNano) Scan(v any) error {
-	*u.at = time.Unix(0, v.(int64)).UTC()
-	return nil
-}
-
 func dataSource(path string, busy time.Duration, pragmas ...string) string {
 	if path == "" {
 		return "file::memory:?_txlock=immediate"

@@ -193,7 +193,7 @@ func cmdFaults(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdChange is "change KIND ID NAME=VALUE…": somebody else changes data.
 func cmdChange(ts *testscript.TestScript, _ bool, args []string) {
-	ch := sandbox.Change{Kind: args[0], ID: args[1]}
+	ch := faulty.Change{Kind: args[0], ID: args[1]}
 	for _, a := range args[2:] {
 		name, v, _ := strings.Cut(a, "=")
 		switch name {

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"opdeck/internal/sandbox"
 )
 
 // Variants: the service answers otherwise where its documents say nothing.
@@ -79,7 +77,7 @@ func (c *call) drift(count int, silently bool) error {
 			continue
 		}
 		count--
-		err := c.in.service.Change(c.ctx, sandbox.Change{Kind: "operation", ID: o.Opid, Status: next[rand.IntN(len(next))],
+		err := c.in.service.Change(c.ctx, Change{Kind: "operation", ID: o.Opid, Status: next[rand.IntN(len(next))],
 			Quiet: silently, Still: silently})
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ type Options struct {
 
 // Service is the built-in service behind an injector.
 type Service struct {
-	*sandbox.Service
+	Data
 	*Injector
 }
 
@@ -58,7 +58,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 			}
 		})
 	}
-	return &Service{s, in}, nil
+	return &Service{Of(s), in}, nil
 }
 
 // ForeignLogin simulates a login by another client, and counts it.
@@ -69,7 +69,7 @@ func (s *Service) Revoke(ctx context.Context) error { return s.Injector.Revoke(c
 
 // Injector stands before one service.
 type Injector struct {
-	service *sandbox.Service
+	service Data
 	next    http.Handler
 	routes  *http.ServeMux // answers nothing: finds the route of a request
 	names   map[string]sandbox.Route
@@ -89,7 +89,7 @@ func New(f Faults) *Injector {
 
 // Around implements sandbox.Options.Around.
 func (in *Injector) Around(s *sandbox.Service, next http.Handler) http.Handler {
-	in.service, in.next = s, next
+	in.service, in.next = Of(s), next
 	in.routes, in.names = http.NewServeMux(), map[string]sandbox.Route{}
 	for _, rt := range sandbox.Routes() {
 		in.routes.HandleFunc(rt.Pattern, func(http.ResponseWriter, *http.Request) {})

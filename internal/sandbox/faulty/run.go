@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"opdeck/internal/sandbox"
 )
 
 // first runs the faults that apply before the request is processed. If it returns an answer, the request is not
@@ -26,7 +24,7 @@ func (c *call) first() *answer {
 				c.end() // the client has left
 			}
 		case "arrive":
-			if _, err := c.in.service.Insert(c.ctx, sandbox.Insert{Count: f.number}); err != nil {
+			if _, err := c.in.service.Insert(c.ctx, Insert{Count: f.number}); err != nil {
 				return c.instead(errorAnswer(http.StatusInternalServerError, err.Error()))
 			}
 		case "refuse":

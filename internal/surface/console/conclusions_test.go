@@ -72,7 +72,7 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 		{kind: evidence.Complete, command: "operation list --cached --limit 1", place: ui.Place{Kind: ui.KindOperations},
 			typed: []string{"operations"}, says: "complete: the pass over ", stays: "operation list --cached --limit 1"},
 		{kind: evidence.Gone, prepare: func(t *testing.T, a *app.App) {
-			if err := a.Sandbox.Remove(ctx, gone); err != nil {
+			if err := faulty.Of(a.Sandbox).Remove(ctx, gone); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := a.Mirror().Verify(ctx, func(int64, int64) {}); err != nil {
@@ -81,7 +81,7 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 		}, command: "operation get " + gone, place: ui.Place{Kind: ui.KindOperation, ID: gone},
 			typed: []string{"operation " + gone}, says: "gone: the operation read at ", stays: "operation history " + gone},
 		{kind: evidence.Dead, prepare: func(t *testing.T, a *app.App) {
-			if err := a.Sandbox.ForeignLogin(ctx); err != nil {
+			if err := faulty.Of(a.Sandbox).ForeignLogin(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := endpoint.Do(ctx, a.Client, endpoint.ListAccounts, api.AccountQuery{}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/e2e/racedetector"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/surface/console"
 )
 
@@ -256,7 +257,7 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say(file, "Type yes to apply")
 	p.say("yes", "Applying the share token refused.", "A share token was already applied", "Outstanding sets: ",
 		"opdeck does not know what is outstanding")
-	if err := a.Sandbox.Configure(t.Context(), []byte(`{"baas": true}`)); err != nil {
+	if err := faulty.Of(a.Sandbox).Configure(t.Context(), []byte(`{"baas": true}`)); err != nil {
 		t.Fatal(err)
 	}
 	p.say("compliance " + other)

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/e2e/racedetector"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/surface/console"
 )
 
@@ -258,7 +259,7 @@ func TestRevokedSessionIsReported(t *testing.T) {
 	a := filled(t, "")
 	p, _ := startPlain(t, a, ana, nil)
 	// Someone else logs the account in: our pair dies before its time.
-	if err := a.Sandbox.ForeignLogin(t.Context()); err != nil {
+	if err := faulty.Of(a.Sandbox).ForeignLogin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p.say("1")

@@ -49,7 +49,7 @@ func (r *rig) sample(route *endpoint.Route, n int) (path, body string, header ma
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		body = fmt.Sprintf(`{"token": %q}`, token.Token)
+		body = fmt.Sprintf(`{"token": %q}`, token)
 	case "hook.set":
 		body = `{"parameters": {"enabled": true, "hookUrl": "https://hooks.example.com/x", "jwtSecret": "0123456789abcdef0123456789abcdef",
 			"hookCustomer": true, "hookOperation": true, "hookDepositAccount": false, "hookCounterparty": false}}`

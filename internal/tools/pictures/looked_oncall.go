@@ -143,7 +143,7 @@ func misbehave(a *app.App, spec string) error {
 
 // foreignLogin simulates a login by another client; a call then meets the dead pair.
 func foreignLogin(ctx context.Context, a *app.App, _ []string) error {
-	if err := a.Sandbox.ForeignLogin(ctx); err != nil {
+	if err := faulty.Of(a.Sandbox).ForeignLogin(ctx); err != nil {
 		return err
 	}
 	// fails if the next login is refused
