@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/api"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
@@ -392,4 +395,264 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	}
 	f.long = strings.Join(parts, " ")
 	return f
+}
+
+// A window of at least these cells has the line that names the screens.
+const (
+	mapWidth  = 80
+	mapHeight = 20
+)
+
+// mapNames are the names of the screens of the number keys, in their order.
+var mapNames = [...]string{"Operations", "Operation", "Documents", "Compliance", "Limits", "Session", "Events", "Audit"}
+
+// mapShort are the short names for a line without room for all of mapNames: as few of them as necessary are used, the
+// first one first. None is the beginning of another name, so "Op" is not one of them. All of them fit into mapWidth.
+var mapShort = [...]struct{ name, short string }{{"Operations", "Ops"}, {"Documents", "Docs"}, {"Compliance", "Compl."}}
+
+// mapped returns the number of lines of the map: 1 or 0.
+func (s *window) mapped() int {
+	if s.w < mapWidth || s.h < mapHeight || s.th.Linear {
+		return 0
+	}
+	return 1
+}
+
+// besides are places that belong to no numbered screen, whichever one they were opened from.
+var besides = []string{KindOnCall, "accounts", "counterparties"}
+
+// here returns the index of the numbered screen that the person is on, or came from to the one on top; -1: none.
+func (s *screenStack) here() int {
+	for i := len(s.stack) - 1; i >= 0; i-- {
+		at := s.stack[i].screen.Place().Kind
+		if slices.Contains(besides, at) {
+			return -1
+		}
+		for n, kind := range placeKinds {
+			if at == kind {
+				return n
+			}
+		}
+	}
+	return -1
+}
+
+// mapLines returns the line that names the screens with their keys; none where it has no room.
+func (s *topLine) mapLines() []string {
+	if s.win.mapped() == 0 {
+		return nil
+	}
+	var keys [len(mapNames)]string
+	for i, k := range s.win.keys.Global.Places() {
+		keys[i] = k.Help().Key
+	}
+	return []string{s.drawMap(keys, s.stack.here())}
+}
+
+// drawMap draws the map; the present screen is marked by sign and style. Its names depend on the width alone: no name
+// moves when another screen becomes the present one.
+func (s *topLine) drawMap(keys [len(mapNames)]string, here int) string {
+	line := func(names [len(mapNames)]string, gap string) string {
+		var b strings.Builder
+		for i, key := range keys {
+			sign, style := " ", s.win.th.Dim
+			if i == here {
+				sign, style = s.win.th.Signs.Cursor, s.win.th.Title
+			}
+			if i > 0 {
+				b.WriteString(gap)
+			}
+			b.WriteString(s.win.th.Accent.Render(sign) + s.win.th.Key.Render(key) + " " + style.Render(names[i]))
+		}
+		return b.String()
+	}
+	names := mapNames
+	lines := []string{line(names, "  "), line(names, " ")}
+	for _, n := range mapShort {
+		names[slices.Index(mapNames[:], n.name)] = n.short
+		lines = append(lines, line(names, " "))
+	}
+	return draw.Fitting(s.win.w-1, lines...)
+}
+
+// revealFor is how long M shows masked values.
+const revealFor = 30 * time.Second
+
+func (s *Shell) showUTC(utc bool) tea.Cmd {
+	word := "Times are now in UTC."
+	s.win.shown.zone = time.UTC
+	if !utc {
+		s.win.shown.zone = s.win.shown.local
+		word = "Times are now local (" + s.win.now().In(s.win.shown.zone).Format("MST, -07:00") + ")."
+	}
+	return tea.Batch(s.status.notify(Info, word), s.route.broadcast(DisplayChanged{}))
+}
+
+func (s *Shell) reveal() tea.Cmd {
+	if !s.win.shown.masked {
+		return s.status.notify(Info, "Nothing is masked: masking is off in the configuration.")
+	}
+	if !s.win.shown.revealed.IsZero() {
+		s.win.shown.revealed = time.Time{}
+		return tea.Batch(s.status.notify(Info, "Values are masked again."), s.route.broadcast(DisplayChanged{}))
+	}
+	if s.win.opt.Reveal == nil {
+		return s.revealed(revealedMsg{})
+	}
+	ask, ctx, at := s.win.opt.Reveal, s.win.root, Place{}
+	if st := s.stack.top(); st != nil {
+		at = st.screen.Place()
+	}
+	return func() tea.Msg { return revealedMsg{ask(ctx, at)} }
+}
+
+// revealedMsg is the answer whether masked values may be shown.
+type revealedMsg struct{ err error }
+
+func (s *Shell) revealed(m revealedMsg) tea.Cmd {
+	if m.err != nil {
+		return s.status.notify(Denied, api.AsError(m.err).Public)
+	}
+	s.win.shown.revealed = s.win.now().Add(revealFor)
+	return tea.Batch(s.status.notify(Warning, "Masked values are shown for 30 s."), s.route.broadcast(DisplayChanged{}))
+}
+
+// maskAgain masks revealed values after revealFor.
+func (s *Shell) maskAgain(now time.Time) tea.Cmd {
+	if s.win.shown.revealed.IsZero() || now.Before(s.win.shown.revealed) {
+		return nil
+	}
+	s.win.shown.revealed = time.Time{}
+	return s.route.broadcast(DisplayChanged{})
+}
+
+// themeKept is the result of saving the person's theme.
+type themeKept struct {
+	shown string // the theme's name
+	err   error
+}
+
+// onThemeKept says whether the theme will be the same the next time.
+func (s *Shell) onThemeKept(msg themeKept) tea.Cmd {
+	if msg.err != nil {
+		return s.status.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
+	}
+	return s.status.notify(Info, "Theme "+msg.shown+", saved for you.")
+}
+
+// VerdictFacts is what is wrong, as far as known. The header and the screens print it and conclude nothing by
+// themselves.
+type VerdictFacts struct {
+	Broadcast
+	Verdict verdict.Verdict
+	Read    time.Time // when its facts were read, by this host's clock
+}
+
+// verdictHolds is how long after the read a verdict may show something to be good.
+const verdictHolds = 5 * time.Second
+
+// at is the verdict at a time: after verdictHolds nothing in it is good.
+func (f VerdictFacts) at(now time.Time) verdict.Verdict {
+	if age := now.Sub(f.Read); f.Read.IsZero() || age < -verdictHolds || age >= verdictHolds {
+		return f.Verdict.Stale()
+	}
+	return f.Verdict
+}
+
+// Verdict returns the newest verdict; a screen that shows it reads it by ReadVerdict, and is a Ticker with VerdictEnds.
+// Plain mode reads it before each line that it says.
+func (e *Env) Verdict() verdict.Verdict {
+	if e.Theme.Linear {
+		return e.shared.found.Verdict
+	}
+	return e.shared.found.at(e.Now())
+}
+
+// StoreKnown reports whether what was read from the store still holds; else nothing of it may be drawn as good.
+func (e *Env) StoreKnown() bool { return e.Verdict().Of(verdict.PartStore) == verdict.Good }
+
+// VerdictEnds is when Verdict changes by time alone; zero: not before it is read again.
+func (e *Env) VerdictEnds(now time.Time) time.Time {
+	if end := e.shared.found.Read.Add(verdictHolds); end.After(now) {
+		return end
+	}
+	return time.Time{}
+}
+
+// ReadVerdict reads the verdict again, for the header and all screens, unless that is under way. It makes no call to
+// the service.
+func (e *Env) ReadVerdict() tea.Cmd {
+	read, ctx, now := e.shared.readVerdict, e.Root, e.Now
+	if read == nil || e.shared.reading {
+		return nil
+	}
+	e.shared.reading = true
+	return func() tea.Msg {
+		at := now()
+		return VerdictFacts{Verdict: read(ctx), Read: at}
+	}
+}
+
+// ReadVerdict reads the verdict for a host that says a screen.
+func (d Driver) ReadVerdict() tea.Cmd {
+	if st := d.Shell.stack.top(); st != nil {
+		return st.env.ReadVerdict()
+	}
+	return nil
+}
+
+// newVerdict stores a verdict unless a newer one was read, and returns a notice if the first cause is another one. A
+// critical cause has the line of notices while it lasts.
+func (s *statusLine) newVerdict(f VerdictFacts) (t Toast, changed bool) {
+	s.win.shown.reading = false
+	if f.Read.Before(s.win.shown.found.Read) {
+		return t, false
+	}
+	was, before := s.win.cause()
+	s.win.shown.found = f
+	now, after := s.win.cause()
+	switch {
+	case before == after && was.Cause == now.Cause && was.Part == now.Part:
+		return t, false
+	case after && (now.Severity < verdict.Critical || s.win.opt.Report != nil):
+		return Toast{Level: Warning, Text: present.FindingLine(s.win.verdictOptions(), now).Text, About: &now},
+			!s.stack.prints(now)
+	case before && !after:
+		return Toast{Level: Success, Text: "Ended: " + safe(was.Sentence)}, true
+	}
+	return t, false
+}
+
+// cause is the first cause but a budget that is used up, which the header shows by itself.
+func (s *window) cause() (verdict.Finding, bool) {
+	for _, f := range s.shown.found.Verdict.Findings {
+		if f.Severity > verdict.Info && f.Part != verdict.PartBudget {
+			return f, true
+		}
+	}
+	return verdict.Finding{}, false
+}
+
+// prints reports whether the drawn screen on top prints a finding.
+func (s *screenStack) prints(f verdict.Finding) bool {
+	top := s.top()
+	if top == nil || s.win.th.Linear {
+		return false
+	}
+	switch top.screen.Place().Kind {
+	case KindOnCall, KindSession:
+		return true
+	case KindEvents:
+		return f.Part == verdict.PartFeed
+	}
+	return false
+}
+
+// verdictOptions present the verdict to the person at this console.
+func (s *window) verdictOptions() present.Options {
+	o := present.Options{Now: s.now(), Zone: s.shown.zone, Sign: s.th.SignOf}
+	if !s.th.Linear {
+		o.Press = pressing(s.keys, nil)
+	}
+	return o
 }

@@ -1,9 +1,17 @@
 package ui
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"opdeck/internal/format"
+	"opdeck/internal/format/shellwords"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -268,4 +276,217 @@ func fillColumns(blocks []helpBlock, n int) [][]string {
 			return cols
 		}
 	}
+}
+
+// Cell is one cell of a choice that is a row of a table. A narrow menu has no room for the last columns.
+type Cell struct {
+	Text   string    // safe; a text may be cut
+	Number bool      // Text is a number, perhaps with a unit: aligned by its decimal point and never cut
+	Whole  bool      // Text is never cut, and long names leave room for it
+	Day    time.Time // in the place of Text: its day in the person's time zone
+}
+
+// leastCell is the width to which a text is cut at most; a shorter one is never cut.
+const leastCell = 12
+
+// choices returns found objects as choices.
+func (s *window) choices(list []Found) []Choice {
+	out := make([]Choice, len(list))
+	for i, f := range list {
+		out[i] = Choice{Text: f.Text, About: f.About}
+		for _, c := range f.Cells {
+			if !c.Day.IsZero() {
+				c.Text = format.Date(c.Day, s.shown.zone)
+			}
+			out[i].Cells = append(out[i].Cells, c)
+		}
+	}
+	return out
+}
+
+// said returns the cells in one line, for the filter and for plain mode.
+func (c Choice) said() string {
+	var out []string
+	for _, one := range c.Cells {
+		if one.Text != "" {
+			out = append(out, one.Text)
+		}
+	}
+	return strings.Join(out, "  ")
+}
+
+// wholeCells is the width of the columns whose texts are never cut.
+func wholeCells(list []Choice) int {
+	var widths []int
+	for _, c := range list {
+		for k, one := range c.Cells {
+			if k >= len(widths) {
+				widths = append(widths, 0)
+			}
+			if one.Whole && one.Text != "" {
+				widths[k] = max(widths[k], draw.Width(one.Text)+columnGap)
+			}
+		}
+	}
+	all := 0
+	for _, w := range widths {
+		all += w
+	}
+	return all
+}
+
+// tabled returns choices with their cells as one aligned text in About, at most w cells wide behind the
+// widest name of all of them.
+func tabled(list []Choice, w int) []Choice {
+	out, columns, name := make([]Choice, len(list)), 0, 0
+	for i, c := range list {
+		if out[i] = c; len(c.Cells) > 0 {
+			columns, name = max(columns, len(c.Cells)), max(name, draw.Width(c.Text))
+		}
+	}
+	name = max(min(name, w-wholeCells(list)), min(name, leastName))
+	room, full := w-name, false
+	for k := range columns {
+		column, number, whole := make([]string, len(list)), false, false
+		for i, c := range list {
+			if k < len(c.Cells) {
+				column[i], number, whole = c.Cells[k].Text, number || c.Cells[k].Number, whole || c.Cells[k].Whole
+			}
+		}
+		if number {
+			column = draw.Align(column)
+		}
+		widest := 0
+		for _, s := range column {
+			widest = max(widest, draw.Width(s))
+		}
+		least := min(widest, leastCell)
+		if number || whole {
+			least = widest
+		}
+		full = full || least+columnGap > room
+		if widest == 0 || full {
+			continue
+		}
+		width := min(widest, room-columnGap)
+		room -= width + columnGap
+		for i, c := range list {
+			switch {
+			case len(c.Cells) == 0:
+			case out[i].About == "":
+				out[i].Text, out[i].About = draw.Pad(draw.Middle(c.Text, name), name), draw.Fit(column[i], width)
+			default:
+				out[i].About += draw.Space(columnGap) + draw.Fit(column[i], width)
+			}
+		}
+	}
+	return out
+}
+
+// ClipMode is the multiplexer between the console and the terminal.
+type ClipMode uint8
+
+// The modes.
+const (
+	ClipPlain ClipMode = iota
+	ClipTmux
+	ClipScreen
+	ClipOff // no clipboard: plain or recorded sessions, or by role
+)
+
+// Clip describes how to send text to the terminal's clipboard.
+type Clip struct {
+	Mode ClipMode
+	Max  int // bytes of text; 0: 55,000, the limit of xterm and tmux for one sequence
+}
+
+const clipMax = 55_000
+
+// ClipFrom reads the mode from the environment (TMUX, STY, TERM).
+func ClipFrom(getenv func(string) string) Clip {
+	switch {
+	case getenv("TMUX") != "":
+		return Clip{Mode: ClipTmux}
+	case getenv("STY") != "", strings.HasPrefix(getenv("TERM"), "screen"):
+		return Clip{Mode: ClipScreen}
+	case getenv("TERM") == "dumb":
+		return Clip{Mode: ClipOff}
+	}
+	return Clip{}
+}
+
+// ErrNoClip means that there is no clipboard.
+var ErrNoClip = errors.New("this terminal has no clipboard")
+
+// Sequence is the OSC 52 sequence for a text, wrapped for tmux or screen. A
+// text that is too long is an error, so that no copy is truncated.
+func (c Clip) Sequence(s string) (string, error) {
+	limit := c.Max
+	if limit <= 0 {
+		limit = clipMax
+	}
+	switch {
+	case c.Mode == ClipOff:
+		return "", ErrNoClip
+	case len(s) > limit:
+		return "", fmt.Errorf("%s is too long to copy; the limit is %s", format.Size(int64(len(s))),
+			format.Size(int64(limit)))
+	}
+	seq := osc52.New(s)
+	switch c.Mode {
+	case ClipTmux:
+		seq = seq.Tmux()
+	case ClipScreen:
+		seq = seq.Screen()
+	}
+	return seq.String(), nil
+}
+
+// copiedMsg is the result of writing the sequence.
+type copiedMsg struct {
+	what string
+	err  error
+}
+
+// copy returns a command that sends text to the terminal.
+func (s *statusLine) copy(c Copy) tea.Cmd {
+	if s.win.opt.Report != nil {
+		s.win.opt.Report(c)
+		return nil
+	}
+	seq, err := s.win.opt.Clip.Sequence(c.Text)
+	if err == nil && s.win.opt.Copy == nil {
+		err = ErrNoClip
+	}
+	if err != nil {
+		return s.notify(Error, "Not copied: "+err.Error()+".")
+	}
+	write, what := s.win.opt.Copy, c.What
+	return func() tea.Msg { return copiedMsg{what, write(seq)} }
+}
+
+// copied shows the notice. It does not claim success, because the terminal does not answer.
+func (s *statusLine) copied(m copiedMsg) tea.Cmd {
+	if m.err != nil {
+		return s.notify(Error, "Not copied: "+m.err.Error()+".")
+	}
+	what := m.what
+	if what == "" {
+		what = "text"
+	}
+	return s.notify(Success, "Sent "+what+" to the terminal's clipboard.")
+}
+
+// RemoteCommand returns a command line for the local shell of a person who is connected over SSH.
+func (e *Env) RemoteCommand(words ...string) string {
+	return e.About.Remote + " " + shellwords.Remote(words...)
+}
+
+// OverSSH shows a command line, which a key copies, instead of a form that asks for a file:
+// over SSH a file of the host would be the server's.
+func (e *Env) OverSSH(title, line string, more ...string) Action {
+	return Explain{Title: title, Copy: Copy{Text: line, What: "the command"},
+		Lines: append([]string{"Files here are on the server. Run this on your own machine and fill in the " +
+			"words in capitals:", "", line, "",
+			"The host is this server's address; use the name you know it by."}, more...)}
 }

@@ -2,12 +2,16 @@ package ui
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/untrusted"
+	"opdeck/internal/format"
 )
 
 // Known has the local data of operations, which cost no call.
@@ -187,4 +191,287 @@ func (l *Latest) Subject(kind string) string {
 		return string(l.Op.Customer.CUID)
 	}
 	return ""
+}
+
+// Layered is a screen that can cover its own content, as a list does with the page of a record. Layer returns the
+// cover; nil: there is none.
+type Layered interface{ Layer() *Layer }
+
+// Layer covers a screen; each has its own address.
+type Layer struct{ Crumb string } // its name, short
+
+func layerOf(s Screen) *Layer {
+	if l, ok := s.(Layered); ok {
+		return l.Layer()
+	}
+	return nil
+}
+
+// stayed reports whether the person is still on the screen of t: it is on top with the
+// same layer, no dialog is open, and the person is not typing.
+func (s *router) stayed(st *openScreen, t Ticket) bool {
+	return st == s.stack.top() && len(s.dialogs.overlays) == 0 && !st.screen.Editing() && layerOf(st.screen) == t.layer
+}
+
+// late returns the effect of an answer for a person who has gone on in the meantime: it names
+// the dialog in a notice and opens nothing, but still explains the outcome of a write.
+// read: the answer is that of a read.
+func late(a Action, read bool) Action {
+	title := ""
+	switch a := a.(type) {
+	case Many:
+		out := make(Many, len(a))
+		for i, one := range a {
+			out[i] = late(one, read)
+		}
+		return out
+	case Explain:
+		if !read {
+			return a
+		}
+		if a.failed && len(a.Lines) > 0 {
+			return Notify{Level: Error, Text: a.Title + ": " + a.Lines[0]}
+		}
+		title = a.Title
+	case Confirm:
+		title = a.Title
+	case Ask:
+		title = a.Title
+	case Fill:
+		title = a.Form.form().ask.Title
+	case Choose:
+		title = a.Title
+	case Raw:
+		title = a.Title
+	case Open:
+		title = a.Place.Kind
+	default:
+		return a
+	}
+	return Notify{Level: Warning, Text: "“" + untrusted.Text(title).Line(80) +
+		"” was not opened because you moved on. Nothing was sent; start again from there."}
+}
+
+// screenID numbers the screens of one shell; zero is no one.
+type screenID uint64
+
+// Ticket identifies the screen and the read of an answer. Embed it in the
+// message with the answer:
+//
+//	type loadedMsg struct { ui.Ticket; op api.Operation; err error }
+//
+// The shell passes such a message to that screen, wherever it is in the stack, and drops it
+// if the screen is closed.
+type Ticket struct {
+	screen screenID
+	from   *Requests // compared, never read: commands run elsewhere
+	n      uint64
+	layer  *Layer // Layered.Layer at the time of the read; only compared
+}
+
+// Asker makes every message that embeds a Ticket an Answer.
+func (t Ticket) Asker() Ticket { return t }
+
+// Answer is a message for the screen that asked.
+type Answer interface{ Asker() Ticket }
+
+// Requests numbers the reads of one pane: a new read cancels the previous one and
+// makes its answer stale. Get one from Env.Requests for each separate kind of
+// read, and do not copy it. It belongs to the update loop.
+type Requests struct {
+	env    *Env
+	n      uint64
+	busy   bool
+	cancel context.CancelFunc
+}
+
+// Start begins a new read: a ticket for its answer and a context derived from
+// ctx (the screen's Env.Ctx) that ends when the next read begins. Start cancels the
+// previous read.
+func (l *Requests) Start(ctx context.Context) (Ticket, context.Context) {
+	l.Stop()
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.busy = true
+	t := l.env.Ticket()
+	t.from, t.n = l, l.n
+	return t, ctx
+}
+
+// Accept reports whether t belongs to the newest read, and marks the read as
+// answered. The caller must drop a stale answer.
+func (l *Requests) Accept(t Ticket) bool {
+	if t.from != l || t.n != l.n {
+		return false
+	}
+	l.end()
+	return true
+}
+
+// AcceptPart is Accept for one of several answers to a read, without ending the read.
+func (l *Requests) AcceptPart(t Ticket) bool { return t.from == l && t.n == l.n }
+
+// Stop cancels the running read and makes its answer stale. Also call it after
+// the screen itself changed data that the answer would overwrite.
+func (l *Requests) Stop() {
+	l.n++
+	l.end()
+}
+
+func (l *Requests) end() {
+	if l.busy = false; l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
+}
+
+// Busy reports whether a read is running.
+func (l *Requests) Busy() bool { return l.busy }
+
+// goes returns when a call that waits for its budget will be sent; zero if that is not known,
+// as for a call that waits for the session.
+func (s *topLine) goes(c CallFacts) time.Time {
+	b := s.budgets[c.Class]
+	if now := s.win.now(); b.Goes.After(now) {
+		return b.Goes
+	} else if b.Room == 0 && b.NextSlot.After(now) {
+		return b.NextSlot
+	}
+	return time.Time{}
+}
+
+// unanswered returns for how long the service has not answered a running call, in whole
+// seconds; "" in the first second. next is the time of the next change.
+func unanswered(c CallFacts, now time.Time) (ago string, next time.Time) {
+	return since(c.At, now)
+}
+
+// since returns how long ago a time was, in whole seconds; "" in the first second and if the time
+// is not known.
+func since(at, now time.Time) (ago string, next time.Time) {
+	n := now.Sub(at) / time.Second
+	if at.IsZero() || n < 0 {
+		return "", time.Time{}
+	}
+	next = at.Add((n + 1) * time.Second)
+	if n == 0 {
+		return "", next
+	}
+	ago, _ = format.Until(now.Add(n*time.Second), now)
+	return ago, next
+}
+
+// moved returns the progress of a large body in words: "sent 3.1 MB of 8.0 MB", or "so far" if its
+// length is not known; "" at its end or if nothing is known.
+func (c CallFacts) moved() string {
+	if c.Moved <= 0 || c.Size > 0 && c.Moved >= c.Size {
+		return ""
+	}
+	word := "received "
+	if c.Write {
+		word = "sent "
+	}
+	if c.Size <= 0 {
+		return word + format.Size(c.Moved)
+	}
+	return word + format.Size(c.Moved) + " of " + format.Size(c.Size)
+}
+
+// moving returns the progress of a running transfer, for the title of a screen that reads
+// nothing itself; "" in the first second.
+func (s *topLine) moving(now time.Time) (what string, next time.Time) {
+	for _, c := range slices.Backward(s.activity.calls) {
+		if c.Phase != CallRuns || c.Background || c.Moved == 0 {
+			continue
+		}
+		ago, next := unanswered(c, now)
+		switch went := c.moved(); {
+		case ago == "":
+			return "", next
+		case went != "":
+			return went + ", " + ago + "…", next
+		case c.Write:
+			return "all " + format.Size(c.Size) + " sent, no answer yet, " + ago + "…", next
+		}
+		return "", next
+	}
+	return "", time.Time{}
+}
+
+// pending returns the newest unfinished call for a person, preferably of the class in
+// use.
+func (s *topLine) pending(class string) (call CallFacts, ok bool) {
+	for i := len(s.activity.calls) - 1; i >= 0; i-- {
+		c := s.activity.calls[i]
+		switch {
+		case c.Background || c.Phase != CallWaits && c.Phase != CallRuns:
+		case c.Class == class:
+			return c, true
+		case !ok:
+			call, ok = c, true
+		}
+	}
+	return call, ok
+}
+
+// loads is the loading screen and the start of its load.
+type loads struct {
+	screen screenID
+	since  time.Time
+}
+
+// noteLoading records since when the screen on top has been loading.
+func (s *topLine) noteLoading() {
+	top := s.stack.top()
+	switch {
+	case top == nil || !top.screen.Source().Loading:
+		s.loads = loads{}
+	case s.loads.screen != top.id || s.loads.since.IsZero():
+		s.loads = loads{top.id, s.win.now()}
+	}
+}
+
+// brief is the same as loading in a few cells, for a narrow window: "45s…"; "" in the
+// first second.
+func (s *topLine) brief(now time.Time) string {
+	from := s.loads.since
+	if c, ok := s.pending(s.stack.class()); ok && c.Phase == CallRuns {
+		from = c.At
+	} else if ok && !s.goes(c).IsZero() {
+		left, _ := format.Until(s.goes(c), now)
+		return s.win.th.Signs.Wait + strings.ReplaceAll(left, " ", "")
+	}
+	if ago, _ := since(from, now); ago != "" {
+		return strings.ReplaceAll(ago, " ", "") + "…"
+	}
+	return ""
+}
+
+// loading says what the screen on top waits for, and for how long; next is the time when this text
+// changes next.
+func (s *topLine) loading(now time.Time) (what string, next time.Time) {
+	c, ok := s.pending(s.stack.class())
+	switch {
+	case !ok:
+	case c.Phase == CallRuns:
+		ago, next := unanswered(c, now)
+		switch went := c.moved(); {
+		case ago == "":
+			return "loading…", next
+		case went != "":
+			return went + ", " + ago + "…", next
+		}
+		return "no answer for " + ago + "…", next
+	case !s.goes(c).IsZero():
+		left, next := format.Until(s.goes(c), now)
+		return "waits for the budget of " + safe(c.Class) + ", " + left, next
+	}
+	what = "loading"
+	if ok && s.session.State == "rotating" {
+		what = "waits for the session"
+	}
+	ago, next := since(s.loads.since, now)
+	if ago != "" {
+		what += " for " + ago
+	}
+	return what + "…", next
 }

@@ -5,14 +5,24 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/domain/approval"
 	"opdeck/internal/format"
+	"opdeck/internal/present"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/paint"
+	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -279,4 +289,336 @@ func (q *question) keys() []keymap.Key {
 		return []keymap.Key{enter, no, other}
 	}
 	return []keymap.Key{yes, no, enter, other}
+}
+
+func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
+	if h < 8 {
+		return q.small(s.win.th, w, h, now)
+	}
+	in := max(min(w, dialogWidth)-4, 1)
+	p := panel{title: q.c.Title, body: q.content(s.win.th, in, false), tail: q.tail(s.win.th, in, now), scroll: q.scroll,
+		tone: theme.Warn}
+	if p.fitted(h).hidden(h) > 0 { // show the risk above the part that scrolls
+		p.body, p.more = q.content(s.win.th, in, true), q.unread()
+		if q.read {
+			p.more = q.nav.PageUp.Help().Key + " and " + q.nav.PageDown.Help().Key + " scroll"
+		}
+	}
+	if s.win.opt.About.Environment == Production {
+		p.tone = theme.Bad
+	}
+	if !q.ready(now) {
+		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
+	}
+	return p
+}
+
+// layout implements overlay. The last line counts as shown when it is in the window; a yes then waits for the frame
+// that shows it. A window of another size begins at the first line again.
+func (q *question) layout(s *Shell) {
+	if !s.visible() || q.read {
+		return
+	}
+	w, h := s.win.area()
+	if size := [2]int{w, h}; size != q.size {
+		q.size, q.scroll = size, 0
+	}
+	if p := q.panel(s, w, h, s.win.now()).fitted(h); q.scroll < p.hidden(h) {
+		return
+	}
+	q.read, q.drawn = true, false
+}
+
+// unread says how to see the rest, and what comes then.
+func (q *question) unread() string {
+	out := q.nav.PageDown.Help().Key + " shows the rest"
+	switch {
+	case !q.typed:
+		return out + "; then " + q.k.Yes.Help().Key
+	case q.want != "":
+		return out + "; then type"
+	}
+	return out
+}
+
+// content returns the question, its facts, and its risk below or above them.
+func (q *question) content(th *theme.Theme, w int, riskFirst bool) []string {
+	var out, risk []string
+	for _, l := range draw.Wrap(q.c.Ask, w) {
+		out = append(out, th.Strong.Render(l))
+	}
+	tone := theme.Warn
+	if q.c.Destroys {
+		tone, riskFirst = theme.Bad, true
+	}
+	if q.c.Risk != "" {
+		risk = append(risk, "")
+		for _, l := range draw.Wrap(th.Signs.Warn+" "+q.c.Risk, w) {
+			risk = append(risk, th.Tone(tone).Render(l))
+		}
+	}
+	if riskFirst {
+		out, risk = append(out, risk...), nil
+	}
+	facts := q.c.Facts
+	if q.c.ID != "" && !q.typed { // otherwise it is above the field
+		facts = append([]widget.Pair{{Label: q.c.IDLabel, Value: untrusted.Text(q.c.ID).Line(200), Long: true}}, facts...)
+	}
+	if len(facts) > 0 {
+		out = append(append(out, ""), widget.Pairs(th, facts, min(w, 90))...)
+	}
+	return append(out, risk...)
+}
+
+// tail returns the id whose end is typed, the typed characters, the note and the two answers.
+func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
+	out := []string{""}
+	if q.note != "" {
+		out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+q.note, w)))
+	}
+	if q.typed {
+		if q.c.ID != "" {
+			out = append(out, q.markedID(th, w))
+		}
+		ask := q.demand()
+		if draw.Width(ask) > w-7 && q.want != "" {
+			ask = "Type its last " + q.wanted() + ":"
+		}
+		if draw.Width(ask) > w-7 && q.want != "" {
+			ask = "Last " + strconv.Itoa(len(q.want)) + " of id:"
+		}
+		out = append(out, draw.Cut(ask, max(w-7, 1))+" "+q.edit.View(th, min(6, w), q.ready(now), ""), "")
+	}
+	return append(out, q.answers(th, w, now))
+}
+
+// markedID is the id with the characters to type in brackets; a long one is cut in the middle.
+func (q *question) markedID(th *theme.Theme, w int) string {
+	label := th.Dim.Render(q.c.IDLabel) + "  "
+	room := w - draw.Width(q.c.IDLabel) - 2
+	begin, end := untrusted.Text(strings.TrimSuffix(q.c.ID, q.want)).Line(200), ""
+	if q.want != "" {
+		end = "[" + q.want + "]"
+	}
+	if room < draw.Width(end)+4 {
+		label, room = "", w
+	}
+	return label + draw.Middle(begin, max(room-draw.Width(end), 0)) + th.Strong.Render(end)
+}
+
+func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
+	no, yes := "  No  ", "  "+q.c.Verb+"  "
+	if q.yes {
+		yes = "[ " + q.c.Verb + " ]"
+	} else {
+		no = "[ No ]"
+	}
+	if draw.Width(no)+draw.Width(yes)+2 > w {
+		yes = draw.Cut(yes, max(w-draw.Width(no)-2, 0))
+	}
+	style := func(on, off bool) theme.Style {
+		switch {
+		case !q.ready(now) || off:
+			return th.Dim
+		case on:
+			return th.Selected(theme.Strong)
+		}
+		return theme.Style{}
+	}
+	line := style(!q.yes, false).Render(no) + "  " + style(q.yes, !q.read).Render(yes)
+	return draw.Lay([]string{line}, w, 1)[0]
+}
+
+// small returns the question without a frame, for windows of a few lines: its object
+// and the answers.
+func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
+	w = min(w, dialogWidth)
+	body := q.content(th, w, true)
+	if q.c.ID != "" {
+		body = append([]string{th.Strong.Render(q.c.Verb + " " + draw.ID(q.c.ID, max(w-draw.Width(q.c.Verb)-2, 4)) + "?")},
+			body...)
+	}
+	tail := q.tail(th, w, now)[1:]
+	if !q.read { // the answer line says how to see the rest
+		tail[len(tail)-1] = draw.Lay([]string{th.Selected(theme.Strong).Render("[ No ]") + " " +
+			th.Dim.Render(q.nav.PageDown.Help().Key+": rest")}, w, 1)[0]
+	}
+	p := panel{body: body, tail: tail, scroll: q.scroll, bare: true}.filled()
+	if n := len(p.tail); n >= h { // drop the note first, then the typed characters; the answers stay
+		p.tail = p.tail[n-max(h-1, 1):]
+	}
+	return p
+}
+
+// explain is a page of sentences. Any closing key closes it, except just after it opened,
+// because the key may have been meant for the previous content: for an error as long as a
+// question ignores keys, and while keys keep coming.
+type explain struct {
+	dialog
+	e      Explain
+	armed  time.Time
+	scroll int
+	k      keymap.Dialog
+	copy   keymap.Key
+	nav    keymap.Nav
+}
+
+func newExplain(s *window, owner screenID, e Explain) *explain {
+	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
+	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav,
+		copy: s.keys.Item.CopyID}
+	if e.failed {
+		x.armed = s.now().Add(armAfter)
+	}
+	return x
+}
+
+func (x *explain) keys() []keymap.Key {
+	k := x.k.Answer
+	k.SetHelp("enter", "close")
+	if x.e.Copy.Text == "" {
+		return []keymap.Key{k}
+	}
+	y := x.copy
+	y.SetHelp(y.Help().Key, "copy "+x.e.Copy.What)
+	return []keymap.Key{k, y}
+}
+
+func (x *explain) counts(_ *Shell, now time.Time) time.Time {
+	if x.e.failed && now.Before(x.armed) {
+		return x.armed
+	}
+	return time.Time{}
+}
+
+func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
+	switch now := s.win.now(); {
+	case now.Before(x.armed) && x.e.failed:
+		x.armed = later(x.armed, now.Add(quiet))
+	case now.Before(x.armed) || p.IsText() || p.Burst:
+	case x.e.Copy.Text != "" && x.copy.Match(p):
+		return x.e.Copy, nil, false
+	case x.nav.Down.Match(p), x.nav.PageDown.Match(p):
+		x.scroll = s.scrolled(x, 1)
+	case x.nav.Up.Match(p), x.nav.PageUp.Match(p):
+		x.scroll = s.scrolled(x, -1)
+	case x.k.Answer.Match(p), x.k.No.Match(p), x.k.Close.Match(p):
+		return nil, nil, true
+	}
+	return nil, nil, false
+}
+
+func (x *explain) panel(s *Shell, w, _ int, now time.Time) panel {
+	in := max(min(w, dialogWidth)-4, 1)
+	p := panel{title: x.e.Title, scroll: x.scroll, tone: cmp.Or(x.e.Tone, theme.Warn)}
+	if x.e.failed && now.Before(x.armed) {
+		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
+	}
+	for _, l := range x.e.Lines {
+		p.body = append(p.body, draw.Wrap(safe(l), in)...)
+	}
+	if len(x.e.Facts) > 0 {
+		p.body = append(append(p.body, ""), widget.Pairs(s.win.th, x.e.Facts, in)...)
+	}
+	return p
+}
+
+// confirm opens the question of a screen. Where a second person approves its write and none has yet, a form asks for
+// the reason before it.
+func (s *Shell) confirm(st *openScreen, c Confirm) {
+	if len(c.sends) == 0 || !s.win.opt.About.SecondPerson {
+		s.dialogs.push(newQuestion(s.win, st.id, c))
+		return
+	}
+	if w, ok := requestFor(s.head.mine, st, c, approval.Approved, s.win.now()); ok {
+		c.consent.Reason, c.Verb = w.Reason, "Send now (approved by "+w.By+")"
+		s.dialogs.push(newQuestion(s.win, st.id, c.secondPerson("Approved by "+w.By+". This sends it now.")))
+		return
+	}
+	waits, _ := requestFor(s.head.mine, st, c, approval.Open, s.win.now())
+	f := NewForm(st.env, Ask{Title: c.Title, Verb: "Continue",
+		Intro: []string{"A second person must approve this. They read the reason, and the audit trail keeps it."},
+		Fields: []widget.Field{{Label: "Reason", Hint: "why it should be done", Optional: true, Max: api.MaxReason,
+			Paste: widget.PasteKeep, Value: waits.Reason}},
+		Submit: func(v Values) (Action, tea.Cmd) {
+			c := c
+			c.consent, c.Verb = api.Consent{Reason: strings.TrimSpace(v.Text(0)), AskOnly: true}, askFor
+			c.Title, c.Ask = askFor, askFor+": "+lowered(c.Ask)
+			return do(func(s *Shell) tea.Cmd {
+				s.dialogs.push(newQuestion(s.win, st.id, c.secondPerson("A second person must approve this. Nothing is sent yet.")))
+				return nil
+			}), nil
+		}})
+	s.dialogs.push(newInput(st.id, f))
+}
+
+// askFor is what the requester of an approval does.
+const askFor = "Ask for approval"
+
+// lowered is a sentence behind a colon.
+func lowered(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[n:]
+}
+
+// secondPerson is the question with its reason and, first, what a yes does now.
+func (c Confirm) secondPerson(now string) Confirm {
+	c.Risk = strings.TrimSpace(now + " " + c.Risk)
+	reason := widget.Pair{Label: "reason", Value: c.consent.Reason, Long: true}
+	if reason.Value == "" {
+		reason.Value, reason.Tone = "no reason given", theme.Warn
+	}
+	c.Facts = append([]widget.Pair{reason}, c.Facts...)
+	return c
+}
+
+// requestFor finds, among the requests of this person, the one for what c would send next. The gate decides by the
+// exact content: what is
+// found here only words the question, and a question that was worded as asking never sends.
+func requestFor(mine []AskedWrite, st *openScreen, c Confirm, state approval.State, now time.Time) (AskedWrite, bool) {
+	ids := []string{st.screen.Place().ID, c.ID}
+	if of, ok := st.screen.(SubjectOf); ok {
+		ids = append(ids, of.Subject(KindOperation), of.Subject(KindCompliance))
+	}
+	i := slices.IndexFunc(mine, func(w AskedWrite) bool {
+		item := w.Item == "" || w.Item == c.ID || w.Act != c.sends[0] // a later step is about what an earlier one made
+		return w.State == state && slices.Contains(c.sends, w.Act) && slices.Contains(ids, w.ID) && item &&
+			now.Before(w.Until)
+	})
+	if i < 0 {
+		return AskedWrite{}, false
+	}
+	return mine[i], true
+}
+
+// writeWith calls Yes of c with the consent that was given: writes that it returns carry it.
+func writeWith(st *openScreen, c Confirm, seen Seen) tea.Cmd {
+	if st == nil {
+		return c.Yes(seen)
+	}
+	root := st.env.Root
+	st.env.Root = api.WithConsent(root, c.consent)
+	defer func() { st.env.Root = root }()
+	return c.Yes(seen)
+}
+
+// mostReasons is the maximum of conclusions that are explained at once, newest first.
+const mostReasons = 12
+
+// why explains the conclusions about the object of a place, or what is wrong and all conclusions if it has
+// none, with the evidence of each.
+func (s *Shell) why(at Place) Action {
+	said := s.concluded.About(at.ID)
+	var lines []string
+	if at.ID == "" {
+		lines = present.Evidence(s.win.verdictOptions(), s.win.shown.found.at(s.win.now()))
+	}
+	for _, c := range said[:min(len(said), mostReasons)] {
+		lines = append(lines, safe(c.Line(s.win.shown.zone)))
+	}
+	if len(lines) == 0 {
+		lines = []string{"No conclusions yet. This page lists what was done, refused or found complete, " +
+			"with the read that shows it."}
+	}
+	return Explain{Title: "Evidence", Lines: lines}
 }

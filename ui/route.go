@@ -7,6 +7,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api/untrusted"
+	"opdeck/ui/draw"
+	"opdeck/ui/keymap"
+	"opdeck/ui/theme"
 )
 
 // openScreen is a screen of the stack.
@@ -230,4 +233,295 @@ func (s *screenStack) about(kind string) string {
 		}
 	}
 	return s.subject[kind]
+}
+
+// trail holds the visited places, oldest first.
+type trail struct {
+	places []Place
+	at     int // index of the current place
+	to     int // index of travel's destination; -1: none
+}
+
+// maxTrail is the maximum of stored places.
+const maxTrail = 50
+
+// arrive records that the person is at a place. A new place after going back removes the
+// forward places.
+func (t *trail) arrive(p Place) {
+	if len(t.places) > 0 && p == t.places[t.at] {
+		return
+	}
+	to := t.to
+	t.to = -1
+	switch {
+	case len(t.places) == 0:
+		t.places, t.at = []Place{p}, 0
+	case to >= 0 && to < len(t.places) && t.places[to] == p:
+		t.at = to
+	default:
+		t.places = append(slices.Clip(t.places[:t.at+1]), p)
+		if over := len(t.places) - maxTrail; over > 0 {
+			t.places = t.places[over:]
+		}
+		t.at = len(t.places) - 1
+	}
+}
+
+// travel goes to the previous place (-1), or forward again (1).
+func (s *router) travel(by int) tea.Cmd {
+	t := &s.stack.trail
+	to := t.at + by
+	switch {
+	case to < 0:
+		return s.status.hint(Info, "No previous screen.")
+	case to >= len(t.places):
+		return s.status.hint(Info, "No next screen; "+s.win.keys.Global.Before.Help().Key+" goes back.")
+	}
+	p, top := t.places[to], s.stack.top()
+	var cmd tea.Cmd
+	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && !s.stack.root() && s.stack.indexOf(p) < 0 {
+		cmd = s.replace(top, p) // replace the object by the earlier one
+	} else {
+		cmd = s.visit(p)
+	}
+	t.to = to // if a question about typed text opens, its answer decides
+	return cmd
+}
+
+// Named returns the title of a screen and, if a page covers the screen, the page's name; all safe. A nil screen has
+// no name.
+func Named(screen Screen) []string {
+	if screen == nil {
+		return nil
+	}
+	out := []string{safe(screen.Title())}
+	if l := layerOf(screen); l != nil {
+		out = append(out, safe(l.Crumb))
+	}
+	return out
+}
+
+// named names the open screens and the pages over them, the one on top last.
+func (s *screenStack) named() (out []string) {
+	for _, st := range s.stack {
+		out = append(out, Named(st.screen)...)
+	}
+	return out
+}
+
+// crumbMost is the width of a name before the last one: that of a list with the short id of its object fits.
+const crumbMost = 30
+
+// crumbs draws the last of the names that fit into w cells.
+func crumbs(th *theme.Theme, names []string, w int) string {
+	if len(names) == 0 {
+		return ""
+	}
+	sep := " " + th.Signs.Crumb + " "
+	last := len(names) - 1
+	out := draw.Cut(names[last], max(w, 1))
+	used := draw.Width(out)
+	out = th.Title.Render(out)
+	for i := last - 1; i >= 0; i-- {
+		t := draw.Cut(names[i], crumbMost)
+		if used+draw.Width(t)+draw.Width(sep) > w {
+			if more := th.Signs.More + sep; used+draw.Width(more) <= w {
+				out = th.Dim.Render(more) + out
+			}
+			break
+		}
+		used += draw.Width(t) + draw.Width(sep)
+		out = th.Dim.Render(t+sep) + out
+	}
+	return out
+}
+
+// Stepper is implemented by screens that show one record above their own list. Step shows
+// the record that is by rows further down (1) or up (-1); ok is false while no
+// record is shown.
+type Stepper interface {
+	Step(by int) (a Action, cmd tea.Cmd, ok bool)
+}
+
+// step goes from the object on the screen to the next or previous one in the nearest list
+// below it in the stack. The cursor of that list moves, too.
+func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
+	if sub, ok := top.screen.(Stepper); ok {
+		if a, cmd, ok := sub.Step(by); ok {
+			return tea.Batch(s.perform(top, a), cmd)
+		}
+	}
+	p := top.screen.Place()
+	i := s.stack.listBelow(p)
+	switch {
+	case p.ID == "":
+		return s.status.hint(Info, key.Help().Key+" moves through a list from inside one of its records.")
+	case i < 0:
+		return s.status.hint(Info, "You did not open this from a list, so "+key.Help().Key+" does nothing.")
+	}
+	list := s.stack.stack[i]
+	move := s.win.keys.Nav.Down
+	if by < 0 {
+		move = s.win.keys.Nav.Up
+	}
+	cmd := s.deliver(list, move.Msg())
+	kind := subjectKind(p.Kind)
+	next := list.screen.(SubjectOf).Subject(kind)
+	switch {
+	case next == p.ID && by > 0:
+		return tea.Batch(cmd, s.status.hint(Info, "Last one in the list."))
+	case next == p.ID:
+		return tea.Batch(cmd, s.status.hint(Info, "First one in the list."))
+	case next == "": // a row that is still being read
+		return tea.Batch(cmd, s.status.hint(Info, "That row is still being read; press "+key.Help().Key+" again."))
+	}
+	return tea.Batch(cmd, s.swapAbove(list.id, Place{Kind: p.Kind, ID: next, Arg: p.Arg}))
+}
+
+// subjectKind returns the kind of a place's object, as in SubjectOf.
+func subjectKind(kind string) string {
+	if kind == KindCompliance {
+		return KindCompliance
+	}
+	return KindOperation
+}
+
+// listBelow returns the nearest screen below the top whose rows include the object of p, and puts
+// its cursor on it. -1: there is none.
+func (s *screenStack) listBelow(p Place) int {
+	for i := len(s.stack) - 2; i >= 0 && p.ID != ""; i-- {
+		screen := s.stack[i].screen
+		rows, ok := screen.(Selecter)
+		about, ok2 := screen.(SubjectOf)
+		if !ok || !ok2 || screen.Place().ID == p.ID {
+			continue
+		}
+		if about.Subject(subjectKind(p.Kind)) == p.ID || rows.Select(p.ID) && about.Subject(subjectKind(p.Kind)) == p.ID {
+			return i
+		}
+	}
+	return -1
+}
+
+// swapAbove replaces all screens above stack entry id by that of a place; it asks first if one of
+// them has typed text.
+func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
+	swap := func(*Shell) tea.Cmd {
+		if s.stack.find(id) == nil {
+			return nil
+		}
+		next := s.stack.mount(p)
+		if next == nil {
+			return s.unknownPlace(p)
+		}
+		for s.stack.top().id != id {
+			s.unmount(s.stack.top())
+			s.stack.stack = s.stack.stack[:len(s.stack.stack)-1]
+		}
+		s.stack.stack = append(s.stack.stack, next)
+		return s.begin(next)
+	}
+	above := slices.Clone(s.stack.stack[slices.Index(s.stack.stack, s.stack.find(id))+1:])
+	slices.Reverse(above) // the question is about the one on top
+	return s.closing(above, "", swap)
+}
+
+// waitingKey is a key that the shell presses for the person once a screen has loaded.
+// Any key that the person presses cancels it.
+type waitingKey struct {
+	at  screenID // 0: none
+	key keymap.Key
+}
+
+// pressAt opens the place of a kind for the current object and presses a key there. If the
+// person must choose the object first, it shows the key instead.
+func (s *router) pressAt(kind string, k keymap.Key, direct bool) tea.Cmd {
+	i := slices.Index(placeKinds, kind)
+	cmd, _ := s.jump(s.win.keys.Global.Places()[i].Msg())
+	top := s.stack.top()
+	switch {
+	case top == nil || top.screen.Place().Kind != kind: // a dialog asks for an id or about typed text
+		return cmd
+	case direct:
+		s.afterRead = waitingKey{top.id, k}
+		return cmd
+	}
+	return tea.Batch(cmd, s.status.notify(Info, k.Help().Key+": "+k.Long+"."))
+}
+
+// pressPending presses the waiting key, unless the screen on top is still loading.
+func (s *Shell) pressPending() tea.Cmd {
+	top := s.stack.top()
+	switch {
+	case s.route.afterRead.at == 0:
+		return nil
+	case top == nil || top.id != s.route.afterRead.at || len(s.dialogs.overlays) > 0 || top.screen.Editing():
+		s.route.afterRead = waitingKey{}
+		return nil
+	case top.screen.Source().Loading:
+		return nil
+	}
+	k := s.route.afterRead.key
+	s.route.afterRead = waitingKey{}
+	return s.press(k.Msg())
+}
+
+// unwindThen closes all screens above stack[i] and then calls a function. It asks first
+// if one of them has typed text.
+func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
+	id := s.stack.stack[i].id
+	return s.closing(s.stack.stack[i+1:], "", func(sh *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(sh)) })
+}
+
+// RunCommand runs a command for the screen on top.
+func (s *Shell) RunCommand(c Command) tea.Cmd {
+	a, cmd := c.action()
+	return tea.Batch(s.act(s.stack.top(), a), cmd)
+}
+
+// setTheme changes the theme, saves the choice for the person and says so.
+func (s *Shell) setTheme(name string) tea.Cmd {
+	next := s.win.opt.Themes(name)
+	if next == nil {
+		return s.status.notify(Denied, "Unknown theme: "+safe(name)+".")
+	}
+	*s.win.th = *next // screens and widgets hold the same pointer
+	s.hints.hinted = [2]hinted{}
+	keep, ctx, shown := s.win.opt.KeepTheme, context.WithoutCancel(s.win.root), next.Name
+	kept := func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
+	if keep == nil {
+		kept = s.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
+	}
+	return tea.Batch(kept, s.route.broadcast(DisplayChanged{}))
+}
+
+// switchContext exits the console to open it on another context. It waits for writes that
+// were sent, and asks about typed text.
+func (s *Shell) switchContext(name string) tea.Cmd {
+	return s.route.closing(s.stack.stack, "The console opens "+safe(name)+".", func(s *Shell) tea.Cmd {
+		s.nextContext = name
+		return s.Leave()
+	})
+}
+
+// NextContext returns the context to open after the console has exited; "" for none.
+func (s *Shell) NextContext() string { return s.nextContext }
+
+// TakeRelated handles the keys of k: it opens the history of the operation of, or its
+// customer; false if p is none of them.
+func TakeRelated(k keymap.Related, p keymap.Press, of SubjectOf) (Action, bool) {
+	history := k.History.Match(p)
+	if !history && !k.Customer.Match(p) {
+		return nil, false
+	}
+	operation, customer := of.Subject(KindOperation), of.Subject(KindCompliance)
+	switch {
+	case operation == "":
+		return Notify{Level: Denied, Text: "There is no operation under the cursor."}, true
+	case history:
+		return Open{Place: Place{Kind: KindHistory, ID: operation}}, true
+	case customer == "":
+		return Notify{Level: Denied, Text: "This operation names no customer."}, true
+	}
+	return Open{Place: Place{Kind: KindCompliance, ID: customer}}, true
 }

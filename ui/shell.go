@@ -1,3 +1,73 @@
+// Package ui is the shell of the console, a tea.Model. It owns the layout, the
+// stack of screens, the dialogs, the notices, the palette, the help and the clock.
+// Screens (packages views/...) are tea.Models made by a Factory. Each requests an Action (Wants), which
+// the shell takes right after Update, and does not know the other screens.
+// Forms are tea.Models too (Form): a dialog runs the form that an Ask describes, or a form that the
+// screen built and passes with Fill.
+//
+// Shell consists of parts with separate state; each is given those that it depends on: window (size,
+// theme, keys), screenStack, dialogStack, sentWrites, activity, idleLock, topLine (session, budgets),
+// statusLine (notices), hintBar, router (which screen gets what) and wakes. The router calls the shell
+// only through Actions. Plain mode uses a Driver to operate a shell that is not drawn.
+//
+// # How to write a screen
+//
+// A screen is a struct with the methods of Screen; its constructor gets an Env. One
+// that is text embeds Page, one that is rows embeds list.List: they hold keys, reload,
+// search, size and drawing, and call what the screen adds (PageScreen, list.Screen).
+//
+//	type Screen struct {
+//		ui.Page
+//		env     *ui.Env
+//		session Session // what this screen asks beside the service; calls of the service go by endpoint.Do
+//		keys    keymap.Session // a copy: switched on and off here
+//		st      session.Status
+//	}
+//
+//	func (s *Screen) Reload() tea.Cmd {
+//		shared := s.session // a copy: the command runs elsewhere
+//		return s.env.Read(s.Loads, func(ctx context.Context) ui.Then { // cancels the read before
+//			st, err := shared.Status(ctx)
+//			return func() (ui.Action, tea.Cmd) { // in the update loop, unless it is the answer to an older read
+//				if s.Err = api.AsError(err); err == nil {
+//					s.st = st
+//				}
+//				return nil, nil
+//			}
+//		})
+//	}
+//
+//	func (s *Screen) Content() ui.Content // what is shown: Page draws it, plain mode says it
+//	func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool)
+//
+// Keys lists the keys of the screen: the hint line, the help, the palette and the
+// "why off" answers come from it. A key that cannot be used now is switched off
+// with its reason, s.keys.Remove.Set("The document is locked."); the shell says it
+// when the key is pressed. Keys of read-only mode or of the role stay off whatever
+// a screen does.
+//
+// # Rules
+//
+//   - Only commands send requests, never Init's body, Update or View.
+//     A command owns copies of its data. View changes nothing.
+//   - An answer embeds the Ticket of its request. The shell takes it to the screen
+//     that asked, wherever it is in the stack, and drops it if the screen is closed: then
+//     Env.Ctx ends, and with it the reads. A write goes through Env.Write, whose line
+//     the shell shows even after the screen was closed.
+//   - Every write asks with Confirm; the shell waits for it before it exits.
+//   - Text from outside goes through ui/draw: titles, notices, facts, cells. ID and
+//     Copy.Text are taken exactly.
+//   - Text that changes with time needs a Ticker, never a tick of its own.
+//   - A value of a page that a person would open or copy has a widget.Link, in a fact
+//     or a line (Section.Links): the cursor reaches it, y copies it, plain mode numbers
+//     those that open something, and the screen opens Page.Link on enter.
+//   - The screen gets esc and q first: return Handled if it closed something (a filter,
+//     marks), nil to go back. tab, shift+tab and r belong to the
+//     screen. While Editing is true, so do all keys except ctrl+c.
+//
+// Optional interfaces: Ticker, Drawer, UnsavedText, SubjectOf, HelpTopic, Commander.
+// Package uitest drives a shell with a fake factory and checks every frame; its time
+// passes only in Wait. uitest.Pure checks that View changes nothing.
 package ui
 
 import (
@@ -365,4 +435,290 @@ func (s *Shell) drawBody(now time.Time) []string {
 		lines = s.cover(o, lines, now)
 	}
 	return lines
+}
+
+// The smallest window that is drawn in full, in cells.
+const (
+	MinWidth  = 20
+	MinHeight = 5
+)
+
+// window holds the terminal's size, theme and keys, and facts that do not change while
+// the console runs.
+type window struct {
+	opt   Options
+	th    *theme.Theme
+	keys  *keymap.Map
+	now   func() time.Time
+	root  context.Context
+	end   context.CancelFunc
+	shown *display
+	w, h  int
+}
+
+// fits reports whether the window has room for dialogs and screens.
+func (s *window) fits() bool { return s.w >= MinWidth && s.h >= MinHeight }
+
+// Margins is the number of cells beside a screen, half of them on each side, in all but narrow windows.
+const Margins = 2
+
+// margin returns the cells to the left of the screen, and as many are to its right.
+func (s *window) margin() int {
+	if s.compact() || s.th.Linear {
+		return 0
+	}
+	return Margins / 2
+}
+
+// body returns the size of screens.
+func (s *window) body() (w, h int) {
+	return s.w - 2*s.margin(), max(s.h-s.chrome(), 0)
+}
+
+// chrome returns the number of lines of the shell: header, rule, hints and, if there
+// is room, the line for notices.
+func (s *window) chrome() int {
+	if s.h < 8 {
+		return 3
+	}
+	return 4 + s.mapped()
+}
+
+// headed returns the number of lines above the screen: header, rule and map.
+func (s *window) headed() int { return 2 + s.mapped() }
+
+// area returns the room for dialogs: the body, and in a low window also the lines below it.
+func (s *window) area() (w, h int) {
+	_, h = s.body()
+	if s.h < 12 {
+		h = s.h - 2
+	}
+	return s.w, h
+}
+
+// tickMsg wakes the shell when drawn text changes with time.
+type tickMsg struct{ seq uint64 }
+
+// The shortest intervals between wake-ups of the shell and of a screen, so that a mistake
+// in a Ticker does not cause a busy loop.
+const (
+	soonest       = 10 * time.Millisecond
+	soonestScreen = 250 * time.Millisecond
+)
+
+// next is the time when drawn text changes next; zero if none does.
+func (s *Shell) next(now time.Time) time.Time {
+	switch {
+	case s.lock.on: // the screen is blank
+		return time.Time{}
+	case !s.visible():
+		return Sooner(s.win.shown.revealed, s.lock.lockAt(s.sent.leaving))
+	}
+	at := Sooner(s.head.headerNext(now), s.status.notice.until, s.win.shown.revealed, s.lock.lockAt(s.sent.leaving))
+	for _, o := range s.dialogs.overlays {
+		at = Sooner(at, o.counts(s, now))
+	}
+	if top := s.stack.top(); top != nil {
+		if c, ok := top.screen.(Ticker); ok {
+			if t := c.NextTick(now); !t.IsZero() {
+				at = Sooner(at, later(t, now.Add(soonestScreen)))
+			}
+		}
+	}
+	if !at.IsZero() {
+		at = later(at, now.Add(soonest))
+	}
+	return at
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// wakes holds the scheduled wake-ups.
+type wakes struct {
+	ticks []tick
+	seq   uint64
+}
+
+// tick is a scheduled wake-up.
+type tick struct {
+	seq uint64
+	at  time.Time
+}
+
+// schedule schedules a wake-up at the next change, unless there is already one that is at
+// least as early. It keeps a later one for its own time, so that there are never two
+// for the same time.
+func (w *wakes) schedule(next func(now time.Time) time.Time, win *window) tea.Cmd {
+	now := win.now()
+	at := next(now)
+	if at.IsZero() {
+		return nil
+	}
+	for _, t := range w.ticks {
+		if !t.at.After(at) {
+			return nil
+		}
+	}
+	w.seq++
+	seq := w.seq
+	w.ticks = append(w.ticks, tick{seq, at})
+	return win.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
+}
+
+// ticked handles a wake-up: it removes what has expired and lays out the screen on top
+// again.
+func (s *Shell) ticked(msg tickMsg) tea.Cmd {
+	n := len(s.wakes.ticks)
+	s.wakes.ticks = slices.DeleteFunc(s.wakes.ticks, func(t tick) bool { return t.seq == msg.seq })
+	if len(s.wakes.ticks) == n {
+		return nil
+	}
+	now := s.win.now()
+	s.status.expireNotice(now)
+	cmd := s.maskAgain(now)
+	if top := s.stack.top(); top != nil && s.visible() {
+		return tea.Batch(cmd, s.route.deliver(top, Tick{}))
+	}
+	return cmd
+}
+
+// Environment is the kind of service that the console uses.
+type Environment uint8
+
+// The environments.
+const (
+	Sandbox Environment = iota
+	Test
+	Production
+)
+
+// Word is the word for the environment, which is always on screen.
+func (g Environment) Word() string {
+	switch g {
+	case Production:
+		return "PRODUCTION"
+	case Test:
+		return "TEST"
+	}
+	return "SANDBOX"
+}
+
+// About holds facts that do not change while the console runs.
+type About struct {
+	Context     string // name of the config's context
+	Environment Environment
+	ReadOnly    bool
+	Person      string // who; from the SSH key, or empty
+	Role        string
+	// Remote is the start of a command line that runs this program over SSH:
+	// "ssh -p 2222 ana@192.0.2.7"; "" on a local terminal. Over SSH the person cannot
+	// use files of the host.
+	Remote string
+	// SecondPerson: a write waits for the approval of another person.
+	SecondPerson bool
+	// Proxy is the proxy for calls to the service, without credentials; "" for none.
+	Proxy string
+}
+
+// Env is the environment of one screen, from its creation on. Its fields do not change; Zone and
+// Masked may, and the shell then sends DisplayChanged.
+type Env struct {
+	// Ctx ends when this screen is closed: the parent of its reads.
+	Ctx context.Context
+	// Root ends when the console exits: the parent of writes. The shell then drops a write
+	// that was not sent; one that was sent must finish.
+	Root  context.Context
+	Now   func() time.Time
+	Theme *theme.Theme
+	Keys  *keymap.Map // copy your group; never switch keys off in this map
+	About About
+
+	filters FilterMemory
+	id      screenID
+	screen  Screen // nil until it is made
+	shared  *display
+}
+
+type display struct {
+	zone     *time.Location
+	local    *time.Location
+	masked   bool
+	revealed time.Time // end of the current reveal; zero: none
+	alone    bool      // lists show no preview
+
+	found       VerdictFacts // the newest
+	reading     bool         // a read of it was begun
+	readVerdict func(context.Context) verdict.Verdict
+}
+
+func (d *display) hides() bool { return d.masked && d.revealed.IsZero() }
+
+// Preview reports whether lists show a preview of the row under the cursor.
+func (e *Env) Preview() bool { return !e.shared.alone }
+
+// SwitchPreview shows or hides the previews of all lists, and saves the choice for the
+// person.
+func (e *Env) SwitchPreview() Action {
+	return do(func(s *Shell) tea.Cmd {
+		s.win.shown.alone = !s.win.shown.alone
+		cmds := []tea.Cmd{s.route.broadcast(DisplayChanged{})}
+		if keep, ctx, on := s.win.opt.KeepPreview, context.WithoutCancel(s.win.root), !s.win.shown.alone; keep != nil {
+			cmds = append(cmds, func() tea.Msg { keep(ctx, on); return nil })
+		}
+		return tea.Batch(cmds...)
+	})
+}
+
+// Proven is the sentence about a write on an object that is done. If only a read shows that, it says so, and until when
+// a request without an answer may still arrive.
+func (e *Env) Proven(object, done string) string {
+	if c, byRead := evidence.Of(e.Root).ByRead(object); byRead {
+		done = strings.TrimSpace("A read confirms: " + done + " " + c.Missing())
+	}
+	return done
+}
+
+// Zone returns the time zone of shown times: local or UTC.
+func (e *Env) Zone() *time.Location { return e.shared.zone }
+
+// Snapshot returns a copy of the environment for drawing outside the update loop. Later
+// changes by the person do not affect it.
+func (e *Env) Snapshot() *Env {
+	still, shown, th := *e, *e.shared, *e.Theme
+	still.shared, still.Theme = &shown, &th
+	return &still
+}
+
+// Masked reports whether account numbers and the like are drawn masked.
+func (e *Env) Masked() bool { return e.shared.hides() }
+
+// FilterMemory keeps the filters that the person in ctx typed, by kind of list. Its functions may wait.
+type FilterMemory struct {
+	Last func(ctx context.Context, kind string) ([]string, error) // newest first; nil: none is kept
+	Keep func(ctx context.Context, kind, text string) error
+}
+
+// Filters returns the store of filters.
+func (e *Env) Filters() FilterMemory { return e.filters }
+
+// Requests returns the counter of one kind of read of this screen.
+func (e *Env) Requests() *Requests { return &Requests{env: e} }
+
+// Ticket routes an answer that is never stale, a write's outcome, to this screen.
+func (e *Env) Ticket() Ticket { return Ticket{screen: e.id, layer: layerOf(e.screen)} }
+
+// Sooner returns the earlier of the times that are not zero.
+func Sooner(times ...time.Time) time.Time {
+	var out time.Time
+	for _, t := range times {
+		if !t.IsZero() && (out.IsZero() || t.Before(out)) {
+			out = t
+		}
+	}
+	return out
 }

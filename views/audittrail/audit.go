@@ -1,17 +1,31 @@
+// Package audittrail is the screen of the audit trail: the acts of all people with their
+// results, the check of the trail, and writes with an unknown outcome.
+//
+// The trail records each read of it, so this screen reads only at its start, after a
+// confirmed filter, and on reload.
 package audittrail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/untrusted"
+	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
+	"opdeck/internal/system/wholefile"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -305,4 +319,340 @@ func (s *Screen) Commands() []ui.Command {
 			draw.ID(string(audit.Unquote(e.ID)), 20), Do: s.settleMenu(e)})
 	}
 	return out
+}
+
+// settleMenu says what can be done about an act of which no one knows what
+// became of it: look at its object first, then write down what was found.
+func (s *Screen) settleMenu(e audit.Entry) ui.Action {
+	where := placeOf(e)
+	items := []ui.Choice{
+		{Text: "Open the " + present.AuditText(e.Object, 20) + " and check", Note: draw.ID(string(audit.Unquote(e.ID)), 24)},
+		{Text: "Settle: write down what you found", Note: "the trail keeps the outcome as unknown"},
+		{Text: "Show the record"},
+	}
+	if where.Kind == "" {
+		items[0].Why = "There is no screen for this kind of object."
+	}
+	if items[1].Why = s.who.Role.WhyNot(api.MayAudit); e.Damaged {
+		items[1].Why = "The record is damaged; V names the first bad one."
+	}
+	return ui.Choose{Title: "The outcome is unknown: " + present.AuditText(e.Event, 40), Items: items,
+		Pick: func(i int) (ui.Action, tea.Cmd) {
+			switch i {
+			case 0:
+				return ui.Open{Place: where}, nil
+			case 1:
+				return s.askSettle(e), nil
+			}
+			s.show(record{e, true})
+			return nil, nil
+		}}
+}
+
+func (s *Screen) askSettle(e audit.Entry) ui.Action {
+	return ui.Ask{Title: "Settle " + present.AuditText(e.Event, 40), Verb: "write down",
+		Intro: []string{"opdeck can no longer prove which write put the object into its present state, so the outcome " +
+			"stays “unknown”. Your note says what you found.",
+			"Write of " + present.AuditText(e.Actor.Name, 60) + " at " + format.Time(e.At, s.env.Zone()) + " on " +
+				present.AuditText(e.Object, 30) + " " + draw.ID(string(audit.Unquote(e.ID)), 40) + "."},
+		Fields: []widget.Field{widget.Note("What you found", "the document is still attached",
+			"write a sentence about the object's state")},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			log, who, ref, note := s.log, s.who, e.UID, strings.TrimSpace(v.Text(0))
+			s.Doing = "settling"
+			return ui.Write{What: "settle " + present.AuditText(e.Event, 40),
+				Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+					err := log.Settle(ctx, who, ref, note)
+					const done = "The write is settled as unknown, with your note."
+					return func() (ui.Action, tea.Cmd) {
+						s.Doing, s.newer = "", s.newer || err == nil
+						return ui.Ended("Settling", done, err), s.loadUnsettled()
+					}, ui.EndedElsewhere("Not settled", done, err)
+				})}, nil
+		}}
+}
+
+// askExport asks for the file of an export of the whole trail. Over SSH it gives the command in the place of the form.
+func (s *Screen) askExport() ui.Action {
+	if busy, ok := list.OneThing(s.Doing); ok {
+		return busy
+	}
+	const title = "Export the audit trail"
+	const intro = "All records as JSON lines with their exact bytes and hashes, for opdeck audit verify. The export " +
+		"itself is recorded."
+	if s.env.About.Remote != "" {
+		return s.env.OverSSH(title, s.env.RemoteCommand("audit", "export")+" > FILE", intro)
+	}
+	day := s.env.Now().In(s.env.Zone()).Format("2006-01-02")
+	return ui.Ask{Title: title, Verb: "export", Intro: []string{intro},
+		Fields: []widget.Field{{Label: "File (must not exist yet)", Value: "audit-" + day + ".jsonl", Max: 1000,
+			Check: checkPath}},
+		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
+			log, path := s.log, v.Text(0)
+			s.Doing = "exporting"
+			return ui.Write{What: "export to a file", Cmd: s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
+				n := int64(0)
+				full, err := filepath.Abs(path)
+				if err == nil {
+					err = wholefile.Write(full, func(w io.Writer) (err error) { n, err = log.Export(ctx, w, 1, 0); return err })
+				}
+				done := format.Plural(int(n), "record", "records") + " written to " + untrusted.Text(full).Line(300) + "."
+				return func() (ui.Action, tea.Cmd) {
+					s.Doing = ""
+					return ui.Ended("The export", done, fileError(err)), nil
+				}, ui.EndedElsewhere("Not exported", done, fileError(err))
+			})}, nil
+		}}
+}
+
+func checkPath(v string) error {
+	if strings.TrimSpace(v) == "" {
+		return errors.New("enter a file name")
+	}
+	return nil
+}
+
+// fileError words an error of the file; one of the trail has its words.
+func fileError(err error) error {
+	var worded *api.Error
+	if err == nil || errors.As(err, &worded) {
+		return err
+	}
+	e := &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be created.",
+		Hint: "Choose a new name in a folder that you can write to.", Err: err}
+	if errors.Is(err, os.ErrExist) {
+		e.Public = "A file with that name exists already and was not changed."
+	}
+	return e
+}
+
+const (
+	pageSize = 200
+	maxRows  = 20_000 // kept; a filter narrows further
+)
+
+// find reads one page of what the filter selects, from before on (0: the newest).
+func find(ctx context.Context, log Log, f auditfilter.Expr, now time.Time, before int64) (auditfilter.Found, error) {
+	return auditfilter.Find(ctx, log, audit.Query{Before: before, Limit: pageSize}, f, now)
+}
+
+// Reload implements list.Screen: it reads the newest records and the unsettled writes.
+func (s *Screen) Reload() tea.Cmd {
+	s.More.Stop()
+	log, f, now := s.log, s.selection(), s.env.Now
+	return s.env.Read(s.Loads, func(ctx context.Context) ui.Then {
+		health, at := log.Health(), now()
+		found, err := find(ctx, log, f, at, 0)
+		var open []audit.Entry
+		if err == nil {
+			open, err = log.Unsettled(ctx)
+		}
+		return func() (ui.Action, tea.Cmd) {
+			s.health = health
+			if !s.Failed(err) {
+				s.next, s.archived, s.At, s.newer = found.Next, found.Archived, at, false
+				s.set(open, found.Entries)
+			}
+			return nil, nil
+		}
+	})
+}
+
+// ReadOn implements list.Screen: it reads older records when the cursor comes near
+// the last one.
+func (s *Screen) ReadOn() tea.Cmd {
+	_, to := s.Table.Cursor.Visible()
+	if s.next == 0 || s.Loads.Busy() || s.More.Busy() || to+pageSize/4 < s.rows.Len() || len(s.rows.All()) >= maxRows {
+		return nil
+	}
+	log, f, now, before := s.log, s.selection(), s.env.Now(), s.next
+	return s.env.Read(s.More, func(ctx context.Context) ui.Then {
+		found, err := find(ctx, log, f, now, before)
+		return func() (ui.Action, tea.Cmd) {
+			if !s.Failed(err) {
+				s.next, s.archived = found.Next, found.Archived
+				s.set(s.open, append(slices.Collect(s.records), found.Entries...))
+			}
+			return nil, nil
+		}
+	})
+}
+
+// loadUnsettled reads what is unsettled; unlike the list it leaves no record.
+func (s *Screen) loadUnsettled() tea.Cmd {
+	return ui.Reading(s.env, s.unsettledLoads, s.log.Unsettled, func(open []audit.Entry, _ time.Time, err error) {
+		if err == nil {
+			s.set(open, slices.Collect(s.records))
+		}
+	})
+}
+
+// show opens a record.
+func (s *Screen) show(r record) {
+	s.Open(r.id(), "Record "+format.Count(int(r.Seq)), func(w int) []string { return drawRecord(s.env, r.Entry, w) })
+}
+
+// drawRecord draws all of a record. Texts are shown as they were, and exactly where
+// they are odd.
+func drawRecord(env *ui.Env, e audit.Entry, w int) []string {
+	th := env.Theme
+	look := present.AuditOutcome(e)
+	out := widget.NewText(th, w)
+	if e.Damaged {
+		what := "The stored bytes do not match their hash. Do not trust anything below; "
+		if e.Genuine() {
+			what = "Below is what was hashed, but " + e.Why + ": lists and searches may show altered values; "
+		}
+		out.Say(theme.Bad, th.Signs.Bad+" "+what+env.Keys.Audit.Verify.Help().Key+" names all bad records.")
+		out.Gap()
+	}
+	head := th.Strong.Render(present.AuditEvent(e))
+	if look.Sign != present.NoSign {
+		head = th.Tone(look.Tone).Render(th.SignOf(look.Sign)+" "+look.Word) + "  " + head
+	}
+	out.Add(head, "")
+	out.Pairs(env.Headed(present.AuditEntry(env.Present(), e)))
+	for _, h := range present.AuditHashes(e) { // each in the whole width
+		out.Gap()
+		out.Pairs(env.Headed([]present.Section{h}))
+	}
+	return out.Lines
+}
+
+// columns of the list in a window of w cells.
+func columns(w int) []widget.Column { return list.ColumnsOf(present.AuditColumns(w)) }
+
+// record is a row: a record of the trail, or once more above them one whose act
+// is unsettled.
+type record struct {
+	audit.Entry
+	unsettled bool
+}
+
+func (r record) id() string {
+	if r.unsettled {
+		return "unsettled " + r.UID
+	}
+	return r.UID
+}
+
+// set shows unsettled acts and records.
+func (s *Screen) set(open, entries []audit.Entry) {
+	s.open = open
+	all := make([]record, 0, len(open)+len(entries))
+	for _, e := range open {
+		all = append(all, record{e, true})
+	}
+	for _, e := range entries {
+		all = append(all, record{e, false})
+	}
+	s.rows.Set(all)
+	s.Changed()
+}
+
+// records are those that were read.
+func (s *Screen) records(yield func(audit.Entry) bool) {
+	for _, r := range s.rows.All() {
+		if !r.unsettled && !yield(r.Entry) {
+			return
+		}
+	}
+}
+
+// row draws one record.
+func (s *Screen) row(r record) widget.Row {
+	th, e, o := s.env.Theme, r.Entry, s.env.Present()
+	out := list.RowOf(o, r.id(), present.AuditColumns(s.W), e)
+	switch {
+	case r.unsettled:
+		none := present.NoOutcome.Cell(o)
+		last := len(out.Cells) - 1 // the outcome
+		out.Cells[last], out.Tones[last] = none.Text, none.Tone
+		out.Sign, out.Tone = th.Signs.Unknown, theme.Bad
+	case e.Damaged:
+		out.Sign, out.Tone = th.Signs.Bad, theme.Bad
+	case present.AuditOdd(e):
+		out.Sign, out.Tone = th.Signs.Warn, theme.Warn
+	}
+	return out
+}
+
+// legend is what the help says of the signs in a row.
+func legend() []list.Sign {
+	out := []list.Sign{list.Warning("a text in it contains hidden or unsafe characters")}
+	for _, s := range []struct {
+		sign func(theme.Signs) string
+		says string
+	}{
+		{func(s theme.Signs) string { return s.Good }, "done"},
+		{func(s theme.Signs) string { return s.Bad }, "refused, denied or failed; at the start of a row: the record is " +
+			"damaged"},
+		{func(s theme.Signs) string { return s.Unknown }, "sent, with an unknown outcome"},
+		{func(s theme.Signs) string { return s.Wait }, "recorded before it is sent; the outcome is a record of its own"},
+		{func(s theme.Signs) string { return s.Off }, "a record that is not about a write, such as a read of the trail"},
+	} {
+		out = append(out, list.Sign{Sign: func(th *theme.Theme) string { return s.sign(th.Signs) }, Says: s.says})
+	}
+	return out
+}
+
+const checkCrumb = "Check of the trail"
+
+// verify checks the whole chain in a command and opens the page of its report;
+// esc there stops it.
+func (s *Screen) verify() tea.Cmd {
+	log := s.log
+	s.Open("", checkCrumb, func(w int) []string {
+		return []string{s.env.Theme.Dim.Render(draw.Cut("Reading every record and checking its hash … "+
+			s.env.Keys.Global.Back.Help().Key+" stops.", w))}
+	})
+	return s.env.Read(s.checks, func(ctx context.Context) ui.Then {
+		r, err := log.Verify(ctx)
+		return func() (ui.Action, tea.Cmd) {
+			s.Open("", checkCrumb, func(w int) []string {
+				if err != nil {
+					return unverified(s.env, api.AsError(err), w)
+				}
+				return report(s.env, r, w)
+			})
+			return nil, nil
+		}
+	})
+}
+
+func unverified(env *ui.Env, e *api.Error, w int) []string {
+	out := widget.NewText(env.Theme, w)
+	out.Say(theme.Bad, env.Theme.Signs.Unknown+" The trail could not be checked: "+untrusted.Text(e.Public).Line(400))
+	out.Say(theme.Dim, untrusted.Text(remedy.Screen(e)).Line(400))
+	out.Gap()
+	out.Say(theme.Dim, env.Keys.Audit.Verify.Help().Key+" tries again, "+env.Keys.Global.Back.Help().Key+" goes back.")
+	return out.Lines
+}
+
+// report draws what the check found: the verdict, the first bad record,
+// a cut end, intents without an outcome, clock steps.
+func report(env *ui.Env, r audit.Report, w int) []string {
+	th, o := env.Theme, env.Present()
+	verdict, checked, found := present.Verified(o, r)
+	out := widget.NewText(th, w)
+	out.Say(verdict.Tone, verdict.Line(o))
+	out.Gap()
+	out.Pairs(env.Headed([]present.Section{checked}))
+	for _, f := range found {
+		out.Section(f.Title)
+		switch {
+		case len(f.Lines) > 0:
+		case f.Unsure:
+			out.Say(theme.Dim, th.Signs.Off+" "+f.None)
+		default:
+			out.Cut(theme.Good, th.Signs.Good+" "+f.None)
+		}
+		for _, l := range f.Lines {
+			out.Say(l.Tone, l.Line(o))
+		}
+		if f.Note != "" && len(f.Lines) > 0 {
+			out.Say(theme.Warn, f.Note)
+		}
+	}
+	return out.Lines
 }

@@ -1,8 +1,10 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -13,6 +15,7 @@ import (
 	"opdeck/internal/act"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/draw"
@@ -153,4 +156,174 @@ func (s *Files) remove(name string, r api.DeleteFile) tea.Cmd {
 			return ui.Ended("Deleting", done, err), s.Reload()
 		}, ui.EndedElsewhere("Not deleted", done, err)
 	})
+}
+
+// KindAccounts is the kind of these places; with an ID it is one account.
+const KindAccounts = "accounts"
+
+// accountTerms is the filter language over accounts.
+var accountTerms = filter.NewTable(append(filter.Catalogued(field.Accounts),
+	filter.Field[api.Account]{Kind: filter.Free,
+		Help: "contained in its name, its customer's name or an id", Example: `"oak & iron"`,
+		Strings: func(a api.Account) []string {
+			return []string{string(a.Name), string(a.Customer.Name), string(a.ID), string(a.Customer.ID)}
+		}})...)
+
+// NewAccounts returns the screen of one account, or the list if id is ""; start is the list's filter.
+func NewAccounts(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
+	return newScreen(env, Spec[api.Account]{Kind: KindAccounts, Title: "Accounts", One: "account",
+		Many: "accounts", Class: "account",
+		Catalogue: field.Accounts, Columns: []string{"name", "status", "balance", "hold", "customer", "number", "id"},
+		Language: accountTerms, Example: "balance<0 currency:EUR customer:acme",
+		ID:   func(a api.Account) string { return string(a.ID) },
+		CUID: func(a api.Account) string { return string(a.Customer.ID) },
+		Raw:  func(a api.Account) json.RawMessage { return a.Raw },
+		Read: func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.Account], error) {
+			return endpoint.Do(ctx, caller, endpoint.ListAccounts, api.AccountQuery{Page: at.Page, Next: at.Next})
+		},
+		Get: func(ctx context.Context, id string) (api.Account, error) {
+			return endpoint.Do(ctx, caller, endpoint.GetAccount, id)
+		},
+		Head: accountHead, Card: present.Account}, id, start)
+}
+
+// accountHead answers whether there is money on it.
+func accountHead(a api.Account) string {
+	balance := "balance not reported"
+	if m := a.Balance.Value(); !m.Empty() {
+		balance = format.Money(m)
+	}
+	if m := a.Hold.Value(); !m.Empty() {
+		balance += ", " + format.Money(m) + " on hold"
+	}
+	return cmp.Or(a.Name, a.ID).Line(100) + ": " + balance
+}
+
+// KindCounterparties is the kind of these places; with an ID it is one counterparty.
+const KindCounterparties = "counterparties"
+
+// counterpartyTerms is the filter language over counterparties.
+var counterpartyTerms = filter.NewTable(append(filter.Catalogued(field.Counterparties),
+	filter.Field[api.Counterparty]{Name: "status", Kind: filter.Code, Help: "the status word of one of its accounts",
+		Example: "status:MODERATION",
+		Strings: func(p api.Counterparty) []string {
+			var out []string
+			for _, s := range p.Statuses() {
+				out = append(out, string(s))
+			}
+			return out
+		}},
+	filter.Field[api.Counterparty]{Kind: filter.Free,
+		Help: "contained in its name, its customer's name or an id", Example: `"oak & iron"`,
+		Strings: func(p api.Counterparty) []string {
+			return []string{string(p.Name()), string(p.Customer.Name), string(p.ID), string(p.Customer.CUID)}
+		}})...)
+
+// NewCounterparties returns the screen of one counterparty, or the list if id is ""; start is the list's filter.
+func NewCounterparties(env *ui.Env, caller endpoint.Caller, id, start string) ui.Screen {
+	return newScreen(env, Spec[api.Counterparty]{Kind: KindCounterparties, Title: "Counterparties",
+		One: "counterparty", Many: "counterparties", Class: "general",
+		Catalogue: field.Counterparties, Columns: []string{"name", "status", "customer", "updated", "id"},
+		Language: counterpartyTerms, Example: "status:MODERATION customer:acme",
+		ID:   func(p api.Counterparty) string { return string(p.ID) },
+		CUID: func(p api.Counterparty) string { return string(p.Customer.CUID) },
+		Raw:  func(p api.Counterparty) json.RawMessage { return p.Raw },
+		Read: func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.Counterparty], error) {
+			return endpoint.Do(ctx, caller, endpoint.ListCounterparties, api.CounterpartyQuery{Page: at.Page, Next: at.Next})
+		},
+		Get: func(ctx context.Context, id string) (api.Counterparty, error) {
+			return endpoint.Do(ctx, caller, endpoint.GetCounterparty, id)
+		},
+		Head: counterpartyHead, Card: present.Counterparty}, id, start)
+}
+
+// counterpartyHead returns whether the counterparty may be paid: the number of its accepted accounts, and
+// the status of the first others.
+func counterpartyHead(p api.Counterparty) string {
+	name, accepted, others := cmp.Or(p.Name(), p.ID).Line(100), 0, ""
+	for i, a := range p.Accounts {
+		switch {
+		case api.StandingOf(a.Status) == api.StandingAccepted:
+			accepted++
+		case i-accepted < 3:
+			others += ", " + strings.TrimSpace(a.CurrencyCode.Line(12)+" "+cmp.Or(a.Status, "status not reported").Line(30))
+		}
+	}
+	switch n := len(p.Accounts); {
+	case p.Accounts == nil:
+		return name + ": accounts not reported"
+	case n == 0:
+		return name + ": no account"
+	default:
+		return name + ": " + format.Count(accepted) + " of " + format.Plural(n, "account", "accounts") + " accepted" + others
+	}
+}
+
+// The kinds of these places.
+const (
+	KindLimits      = "paymentlimits"
+	KindCommissions = "commissions"
+)
+
+// tariffTerms is the filter language over both.
+var tariffTerms = filter.NewTable(append(filter.Catalogued(field.Tariffs),
+	filter.Field[api.Tariff]{Kind: filter.Free, Help: "contained in any of these fields", Example: "SWIFT",
+		Strings: func(t api.Tariff) []string {
+			return []string{string(t.From), string(t.To), string(t.OperationType), string(t.PaymentType), string(t.CUID),
+				string(t.Others())}
+		}})...)
+
+// NewLimits lists the limits of payments; start is a filter to begin with.
+func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
+	return newTariffs(env, Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits",
+		Facts: present.PaymentLimit, One: "payment limit",
+		Many:    "payment limits",
+		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(caller, endpoint.ListPaymentLimits)}, start)
+}
+
+// NewCommissions lists the commissions; start is a filter to begin with.
+func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
+	return newTariffs(env, Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions",
+		Facts: present.Commission, One: "commission",
+		Many:    "commissions",
+		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller,
+			endpoint.ListCommissions)}, start)
+}
+
+// reading reads a page of either.
+func reading(caller endpoint.Caller, what endpoint.Endpoint[api.TariffQuery,
+	api.Page[api.Tariff]]) func(context.Context, api.PageAt, string) (api.Page[api.Tariff], error) {
+	return func(ctx context.Context, at api.PageAt, _ string) (api.Page[api.Tariff], error) {
+		return endpoint.Do(ctx, caller, what, api.TariffQuery{Page: at.Page, Next: at.Next})
+	}
+}
+
+func newTariffs(env *ui.Env, spec Spec[api.Tariff], start string) ui.Screen {
+	spec.Class, spec.Catalogue, spec.Language = "billing", field.Tariffs, tariffTerms
+	spec.Example = "from:USD payment:SWIFT"
+	spec.ID, spec.CUID = api.Tariff.Key, func(t api.Tariff) string { return string(t.CUID) }
+	spec.Raw = func(t api.Tariff) json.RawMessage { return t.Raw }
+	spec.Added = func(all []api.Tariff) []Column[api.Tariff] {
+		out := members(env, all)
+		if len(out) > maxMembers { // the column of the catalogue has them all
+			out = append(out[:maxMembers], ColumnOf(field.Tariffs, "others"))
+		}
+		return out
+	}
+	return newList(env, spec, start)
+}
+
+const maxMembers = 12 // columns of members without a name here
+
+// members are columns of what the service sent beside the named members; moments are last.
+func members(env *ui.Env, all []api.Tariff) []Column[api.Tariff] {
+	var out []Column[api.Tariff]
+	for _, m := range present.Members(env.Present(), all) {
+		c := Column[api.Tariff]{Column: m.Column, Before: "cuid"}
+		if m.Moment {
+			c.Before = ""
+		}
+		out = append(out, c)
+	}
+	return out
 }

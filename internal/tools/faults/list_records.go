@@ -44,6 +44,6 @@ var recordFaults = []Fault{
 		File: "internal/domain/verdict/facts.go", In: "internal/domain/verdict",
 		Old: "age > f.Holds ||", New: "age > f.Holds+time.Hour ||"},
 	{Name: "noticed-twice", Breaks: "A cause is noticed once while it lasts.",
-		File: "internal/domain/notify/step.go", In: "internal/domain/notify",
+		File: "internal/domain/notify/notifier.go", In: "internal/domain/notify",
 		Old: "if c == f.Cause || e.Part", New: `if c == "" || e.Part`},
 }
