@@ -238,7 +238,7 @@ func uploadAndAttach(ctx context.Context, c endpoint.Caller, parts Parts, op api
 	return now, nil
 }
 
-// wrote takes the outcome of a write; nothing was shown as done before it.
+// onWriteDone takes the outcome of a write; nothing was shown as done before it.
 func (s *changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 	s.list.Doing = ""
 	s.latest.Stop()

@@ -217,20 +217,14 @@ func (s *Screen) Refresh() {
 // inDoubt says why a document cannot be removed or attached: a request of it may still arrive; "" if none may.
 func (s *changes) inDoubt(guid string) (why string) {
 	for _, r := range s.open {
-		switch {
-		case r.Item != guid || r.State == followup.NotSeen:
-		case r.State == followup.Seen:
-			why = s.waits(r)
-		default:
-			why = s.waits(r) + " " + s.env.Keys.Global.Reload.Help().Key + " checks now."
+		if r.Item != guid || r.State == followup.NotSeen {
+			continue
+		}
+		if why = present.Unsettled(s.env.Present(), r); r.State != followup.Seen {
+			why += " " + s.env.Keys.Global.Reload.Help().Key + " checks now."
 		}
 	}
 	return why
-}
-
-// waits says what is not known of a write.
-func (s *changes) waits(r followup.Row) string {
-	return present.Unsettled(s.env.Present(), r)
 }
 
 func (s *Screen) whyOff() string {
@@ -302,7 +296,7 @@ func (s *Screen) HeadLines() []string {
 	}
 	out = append(out, s.Stale()...)
 	for _, r := range s.changes.open {
-		for i, l := range draw.Wrap(s.changes.waits(r), max(w-2, 1)) {
+		for i, l := range draw.Wrap(present.Unsettled(s.env.Present(), r), max(w-2, 1)) {
 			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))
 		}
 	}

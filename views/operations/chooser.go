@@ -358,15 +358,6 @@ func (s *loader) meant() (f filter.OperationExpr, marked int) {
 	return s.list.Filter.Shown, 0
 }
 
-// barred is the refusal of what the role does not allow; nil when it does.
-func (s *jobs) barred(p api.Permission) ui.Action {
-	why := api.Role(s.env.About.Role).WhyNot(p)
-	if s.env.About.Role == "" || why == "" {
-		return nil
-	}
-	return ui.Notify{Level: ui.Denied, Text: why}
-}
-
 // failed words a failure; what was stopped on purpose is none.
 func failed(what string, err error) ui.Action {
 	if e := api.AsError(err); e.Kind == api.Interrupted {

@@ -49,8 +49,9 @@ func (s *jobs) whence(marked int) string {
 
 // askFile asks for the file of an export; name is offered.
 func (s *jobs) askFile(of sheet, name string) ui.Action {
-	if no := s.barred(api.MayExport); no != nil {
-		return no
+	role := api.Role(s.env.About.Role)
+	if why := role.WhyNot(api.MayExport); role != "" && why != "" {
+		return ui.Notify{Level: ui.Denied, Text: why}
 	}
 	if s.env.About.Remote != "" {
 		return s.exportOverSSH(of)

@@ -620,15 +620,12 @@ func (s *loader) unread() bool {
 	return s.list.Loaded && !s.fresh.Complete && s.rows.total == 0 && s.fresh.Rows == 0
 }
 
-// partly reports whether the index has rows, but not all of the list. Sums and exports then lack the rest.
-func (s *loader) partly() bool { return s.list.Loaded && !s.fresh.Complete && s.fresh.Rows > 0 }
-
 // says says how much of the list the index holds, and how old that is.
 func (s *loader) says() string { return s.fresh.Says(s.env.Now(), s.env.Zone()) }
 
-// readSoFar says how much of the list the index holds; "" if it holds all of it.
+// readSoFar says how much of the list the index holds; "" if it holds all of it. Sums and exports lack the rest.
 func (s *loader) readSoFar() string {
-	if !s.partly() {
+	if !s.list.Loaded || s.fresh.Complete || s.fresh.Rows == 0 {
 		return ""
 	}
 	out := s.says()
