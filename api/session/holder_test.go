@@ -12,7 +12,7 @@ import (
 // contestedStore is the way of one process to the store. Just before that process claims the lease for the first time,
 // another one gets it and announces its refresh or login.
 type contestedStore struct {
-	Memory
+	Store
 	t     *testing.T
 	rule  limit.Rule
 	lost  bool
@@ -22,9 +22,9 @@ type contestedStore struct {
 func (s *contestedStore) Acquire(ctx context.Context, k Key, c Claim) (Row, bool, error) {
 	if !s.lost {
 		s.lost = true
-		announceElsewhere(s.t, s.Memory, k, s.rule)
+		announceElsewhere(s.t, s.Store, k, s.rule)
 	}
-	row, won, err := s.Memory.Acquire(ctx, k, c)
+	row, won, err := s.Store.Acquire(ctx, k, c)
 	if won {
 		s.fence = row.Fence
 	}
@@ -33,17 +33,17 @@ func (s *contestedStore) Acquire(ctx context.Context, k Key, c Claim) (Row, bool
 
 func (s *contestedStore) Mark(ctx context.Context, k Key, m Mark) (time.Duration, error) {
 	s.holds("Mark", m.Fence)
-	return s.Memory.Mark(ctx, k, m)
+	return s.Store.Mark(ctx, k, m)
 }
 
 func (s *contestedStore) Install(ctx context.Context, k Key, in Install) (Row, error) {
 	s.holds("Install", in.Fence)
-	return s.Memory.Install(ctx, k, in)
+	return s.Store.Install(ctx, k, in)
 }
 
 func (s *contestedStore) Release(ctx context.Context, k Key, r Release) error {
 	s.holds("Release", r.Fence)
-	return s.Memory.Release(ctx, k, r)
+	return s.Store.Release(ctx, k, r)
 }
 
 func (s *contestedStore) holds(what string, fence int64) {
@@ -82,7 +82,7 @@ func TestOnlyTheHolderUsesTheLease(t *testing.T) {
 					w.good(w.manager(nil))
 					time.Sleep(after)
 				}
-				store := &contestedStore{Memory: w.store, t: w.T}
+				store := &contestedStore{Store: w.store, t: w.T}
 				m := w.on(store, nil)
 				store.rule = m.limits.Rule(limit.Refresh)
 				w.good(m)
@@ -119,5 +119,41 @@ func TestNoPairWhileItsRefreshIsSent(t *testing.T) {
 		if err != nil || sent != 1 {
 			t.Errorf("%d sends, %v", sent, err)
 		}
+	})
+}
+
+// ringing is a store with a bell.
+type ringing struct {
+	Store
+	bell chan struct{}
+}
+
+func (r *ringing) Changed(Key) (<-chan struct{}, func()) { return r.bell, func() {} }
+
+func (r *ringing) Install(ctx context.Context, k Key, in Install) (Row, error) {
+	row, err := r.Store.Install(ctx, k, in)
+	r.bell <- struct{}{}
+	return row, err
+}
+
+// TestBellWakesWaiters: who waits for another process continues as soon as the
+// store rings, not at its next poll.
+func TestBellWakesWaiters(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.svc.after = func(_ int, _ bool, t *trip) { t.down = 3 * time.Second }
+		st := &ringing{Store: w.store, bell: make(chan struct{}, 8)}
+		a, b := w.on(st, nil), w.on(st, func(c *Config) {
+			c.Constants = Defaults()
+			c.Constants.PollFirst, c.Constants.PollMax = 450*time.Millisecond, 450*time.Millisecond
+		})
+		go func() { _ = a.Refresh(context.Background()) }()
+		time.Sleep(time.Second)
+		start := time.Now()
+		w.good(b)
+		installed := w.svc.issued.Add(3 * time.Second)
+		if d := time.Since(installed); d > 130*time.Millisecond { // the call itself takes up to 120 ms
+			t.Errorf("the waiter's call ended %s after the pair came (it began %s before)", d, installed.Sub(start))
+		}
+		w.counts(1, 0)
 	})
 }

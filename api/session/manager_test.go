@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,7 @@ type world struct {
 	*testing.T
 	svc   *service
 	clock *simClock
-	store Memory
+	store Store
 	n     uint64
 }
 
@@ -225,6 +226,74 @@ func TestOperations(t *testing.T) {
 		w.counts(3, 1)
 		if n := w.svc.status[401]; n != 0 {
 			w.Fatalf("%d × 401", n)
+		}
+	})
+}
+
+// away is a store that can be switched off.
+type away struct {
+	Store
+	off atomic.Bool
+}
+
+func (a *away) Load(ctx context.Context, k Key) (Row, error) {
+	if a.off.Load() {
+		return Row{}, errStore
+	}
+	return a.Store.Load(ctx, k)
+}
+
+func (a *away) Enter(ctx context.Context, k Key, r limit.Request, ok func(Row) bool) (Row, limit.Grant, error) {
+	if a.off.Load() {
+		return Row{}, limit.Grant{}, errStore
+	}
+	return a.Store.Enter(ctx, k, r, ok)
+}
+
+// TestWithoutStore is rule K1: without a store people go on with the pair in memory until its hand-over, nobody
+// rotates, and background work waits.
+func TestWithoutStore(t *testing.T) {
+	inWorld(t, func(w *world) {
+		st := &away{Store: w.store}
+		m := w.on(st, nil)
+		w.good(m)
+		st.off.Store(true)
+		time.Sleep(260 * time.Second)
+		w.good(m) // from memory, before the hand-over
+		if err := w.call(m); err != nil {
+			w.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(limit.Background(context.Background()), time.Second)
+		defer cancel()
+		w.kindIs(m.Do(ctx, Route{Class: limit.General}, w.svc.send(limit.General, lockedRand(1, 1))), StoreUnavailable)
+		time.Sleep(20 * time.Second)
+		w.kindIs(w.call(m), StoreUnavailable)
+		w.counts(1, 0)
+		st.off.Store(false)
+		w.good(m)
+		w.counts(1, 1)
+	})
+}
+
+// TestStoreWentBack is rule A3: a restored row is noticed, the spent refresh
+// token is not presented again, and one login serves everyone.
+func TestStoreWentBack(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a, b := w.manager(nil), w.manager(nil)
+		w.good(a)
+		restore := w.store.(interface{ Saved(Key) func() }).Saved(a.key)
+		time.Sleep(275 * time.Second)
+		w.good(a)
+		w.good(b)
+		w.counts(1, 1)
+		restore()
+		w.good(a)
+		w.good(b)
+		w.good(w.manager(nil))
+		w.counts(2, 1)
+		s, err := b.Status(context.Background())
+		if err != nil || s.Verdict.Cause != StoreWentBack || !s.Verdict.Healed {
+			w.Fatalf("%+v, %v", s.Verdict, err)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func (s *shifted) Steady() time.Duration {
 }
 
 func init() {
-	session.NewMemory = func(c session.Clock) session.Memory { return sessiontest.NewMemory(c) }
+	session.NewMemory = func(c session.Clock) session.Store { return sessiontest.NewMemory(c) }
 }
 
 func TestMemory(t *testing.T) {

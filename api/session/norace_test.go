@@ -3,4 +3,4 @@
 package session
 
 // hoursByDefault is how many hours of faults run by default.
-const hoursByDefault = 100
+const hoursByDefault = 50

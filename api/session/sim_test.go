@@ -132,13 +132,6 @@ func faultFreeHour(t *testing.T, n int) {
 	}
 }
 
-// Memory is the store in memory that these tests run on; package sessiontest has
-// it, which imports this one.
-type Memory interface {
-	Store
-	// Saved notes the row as it is; restore undoes it.
-	Saved(Key) (restore func())
-}
-
-// NewMemory is set by memory_test.go.
-var NewMemory func(Clock) Memory
+// NewMemory is the store in memory that these tests run on: package sessiontest has it, which imports this one, so
+// memory_test.go sets it.
+var NewMemory func(Clock) Store

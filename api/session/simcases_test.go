@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -31,7 +32,6 @@ type hourCase struct {
 }
 
 var hourCases = []hourCase{
-	{name: "nothing wrong", logins: 1, least: 1, refreshes: 14},
 	{name: "every answer to a refresh is lost", spoil: func(s *service) {
 		s.after = func(n int, login bool,
 			t *trip) {
@@ -66,12 +66,19 @@ var hourCases = []hourCase{
 		refused: 2, inMinute: 5},
 	{name: "foreign login every ten seconds", every: 10 * time.Second, logins: 130, least: 60, refreshes: 10,
 		unauthorized: 300, errors: 40, inMinute: 5},
-	{name: "short lives", spoil: func(s *service) { s.accessTTL, s.refreshTTL = 30*time.Second, 90*time.Second },
-		logins: 90, refreshes: 60, least: 1},
+	{name: "foreign login every second", every: time.Second, logins: 130, least: 60, refreshes: 10,
+		unauthorized: 500, errors: 100, inMinute: 5},
+	{name: "lives of 30 s", spoil: lives(30 * time.Second), logins: 90, refreshes: 60, least: 1},
+	{name: "lives of 10 s", spoil: lives(10 * time.Second), logins: 360, refreshes: 60, least: 1},
+	{name: "lives of 5 s", spoil: lives(5 * time.Second), logins: 360, refreshes: 60, least: 1},
 	{name: "wrong password", password: "wrong", logins: 2, least: 2, errors: 1 << 20},
 	{name: "two-factor demanded", spoil: func(s *service) { s.twoFactor = true }, logins: 2, least: 1, errors: 1 << 20},
 	{name: "refresh tokens die with a login", spoil: func(s *service) { s.faults.strict = true }, every: 10 * time.Minute,
 		logins: 8, least: 5, refreshes: 14, unauthorized: 24, refused: 6},
+}
+
+func lives(access time.Duration) func(*service) {
+	return func(s *service) { s.accessTTL, s.refreshTTL = access, 3*access }
 }
 
 func TestFailureTable(t *testing.T) {
@@ -135,6 +142,9 @@ func (c hourCase) play(t *testing.T) {
 		svc.refusedR, svc.status[401], failed, calls, kinds)
 	never := func(time.Time) bool { return false }
 	inMinute := most(svc.logins, time.Minute, never)
+	if n := most(svc.refreshes, time.Minute, never); n > 1 {
+		t.Errorf("%d refreshes in a minute", n)
+	}
 	if c.inMinute == 0 {
 		c.inMinute = 6
 	}
@@ -159,4 +169,56 @@ func oneCall(m *Manager, svc *service, rnd *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return m.Do(ctx, Route{Class: limit.General}, svc.send(limit.General, rnd))
+}
+
+// TestStormOf401: the pair is revoked while 200 calls of four processes are on their way. One login serves them all.
+func TestStormOf401(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		arrived, most := 0, 0
+		for range 4 {
+			m := w.manager(func(c *Config) {
+				c.Limits = roomy(w.T, w.store)
+			})
+			w.good(m)
+			time.Sleep(4 * time.Second) // no young pair
+			for range 50 {
+				wg.Go(func() {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+					defer cancel()
+					err := m.Do(ctx, Route{Class: limit.General}, func(_ context.Context, a Access) (int, http.Header, error) {
+						mu.Lock()
+						arrived++
+						most = max(most, a.Attempt)
+						mu.Unlock()
+						time.Sleep(20 * time.Second) // until all are on their way
+						return w.svc.call(limit.General, a.Token.Reveal(), a.Over, false), http.Header{}, nil
+					})
+					if err != nil {
+						w.Error(err)
+					}
+				})
+			}
+		}
+		time.Sleep(time.Second)
+		if arrived != 200 {
+			w.Errorf("%d calls are on their way", arrived)
+		}
+		w.svc.foreignLogin()
+		wg.Wait()
+		if w.counts(2, 0); most > 3 {
+			w.Errorf("a call was sent %d times", most)
+		}
+	})
+}
+
+// roomy are budgets that 200 calls at once do not meet.
+func roomy(t *testing.T, store Store) *limit.Budgets {
+	b, err := limit.New(limit.Config{Store: store, Key: Key{BaseURL: simURL, Account: simAccount}, MaxWait: time.Minute,
+		PerMinute: map[limit.Class]int{limit.General: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -28,7 +28,7 @@ type sharedWorld struct {
 	t     *testing.T
 	seed  uint64
 	svc   *service
-	store Memory
+	store Store
 	clock *simClock
 	mu    sync.Mutex
 	fence map[string]int64 // highest seen per incarnation
@@ -48,7 +48,7 @@ type sharedWorld struct {
 // watchedStore is one process's way to the store: it may fail, before or after
 // the operation, and checks that counters only grow.
 type watchedStore struct {
-	Memory
+	Store
 	w    *sharedWorld
 	mu   sync.Mutex
 	rnd  *rand.Rand
@@ -85,7 +85,7 @@ func (s *watchedStore) Load(ctx context.Context, k Key) (Row, error) {
 	if before != nil {
 		return Row{}, before
 	}
-	r, err := s.Memory.Load(ctx, k)
+	r, err := s.Store.Load(ctx, k)
 	return r, errors.Join(err, after)
 }
 
@@ -95,7 +95,7 @@ func (s *watchedStore) Enter(ctx context.Context, k Key, req limit.Request, ok f
 	if before != nil {
 		return Row{}, limit.Grant{}, before
 	}
-	r, g, err := s.Memory.Enter(ctx, k, req, ok)
+	r, g, err := s.Store.Enter(ctx, k, req, ok)
 	return r, g, errors.Join(err, after)
 }
 
@@ -104,7 +104,7 @@ func (s *watchedStore) Acquire(ctx context.Context, k Key, c Claim) (Row, bool, 
 	if before != nil {
 		return Row{}, false, before
 	}
-	r, ok, err := s.Memory.Acquire(ctx, k, c)
+	r, ok, err := s.Store.Acquire(ctx, k, c)
 	s.w.grows(r)
 	return r, ok, errors.Join(err, after)
 }
@@ -114,7 +114,7 @@ func (s *watchedStore) Mark(ctx context.Context, k Key, m Mark) (time.Duration, 
 	if before != nil {
 		return 0, before
 	}
-	wait, err := s.Memory.Mark(ctx, k, m)
+	wait, err := s.Store.Mark(ctx, k, m)
 	return wait, errors.Join(err, after)
 }
 
@@ -123,7 +123,7 @@ func (s *watchedStore) Install(ctx context.Context, k Key, in Install) (Row, err
 	if before != nil {
 		return Row{}, before
 	}
-	r, err := s.Memory.Install(ctx, k, in)
+	r, err := s.Store.Install(ctx, k, in)
 	s.w.grows(r)
 	return r, errors.Join(err, after)
 }
@@ -133,7 +133,7 @@ func (s *watchedStore) Release(ctx context.Context, k Key, r Release) error {
 	if before != nil {
 		return before
 	}
-	return errors.Join(s.Memory.Release(ctx, k, r), after)
+	return errors.Join(s.Store.Release(ctx, k, r), after)
 }
 
 // simLiveness is the kernel's locks of the simulated host.
@@ -293,7 +293,7 @@ func (w *sharedWorld) process(i int, end time.Time) {
 	for life := 0; time.Now().Before(end); life++ {
 		ctx, kill := context.WithCancel(context.Background())
 		n := 1 + i + processes*life
-		st := &watchedStore{Memory: w.store, w: w, rnd: lockedRand(w.seed, uint64(10000+n))}
+		st := &watchedStore{Store: w.store, w: w, rnd: lockedRand(w.seed, uint64(10000+n))}
 		m := simManager(w.t, st, w.clock, w.svc, w.seed, uint64(20000+n), func(c *Config) {
 			if w.liveness {
 				c.Liveness = simLiveness{w, n}

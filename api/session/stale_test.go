@@ -11,14 +11,14 @@ import (
 // lateStore keeps the row as it is after each mark and shows it once more
 // when asked: someone who reads just before another gives the lease back.
 type lateStore struct {
-	Memory
+	Store
 	marked *Row
 	late   bool // the next Load shows marked
 }
 
 func (s *lateStore) Mark(ctx context.Context, key Key, m Mark) (time.Duration, error) {
-	wait, err := s.Memory.Mark(ctx, key, m)
-	row, _ := s.Memory.Load(ctx, key)
+	wait, err := s.Store.Mark(ctx, key, m)
+	row, _ := s.Store.Load(ctx, key)
 	s.marked = &row
 	return wait, err
 }
@@ -28,7 +28,7 @@ func (s *lateStore) Load(ctx context.Context, key Key) (Row, error) {
 		s.late = false
 		return *s.marked, nil
 	}
-	return s.Memory.Load(ctx, key)
+	return s.Store.Load(ctx, key)
 }
 
 // freeLock is a liveness lock that everyone gets and that no one holds.
@@ -45,7 +45,7 @@ func TestRefusedPasswordIsSeenUnderTheLease(t *testing.T) {
 			c.Password = func(context.Context) (secret.Value, error) { return secret.New("wrong"), nil }
 			c.Liveness = freeLock{}
 		}
-		store := &lateStore{Memory: w.store}
+		store := &lateStore{Store: w.store}
 		a, b := w.on(store, change), w.on(store, change)
 		w.kindIs(w.call(a), CredentialsRefused)
 		store.late = true

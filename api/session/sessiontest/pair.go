@@ -275,6 +275,8 @@ func clockSetBack(b *bench) {
 func enter(b *bench) {
 	want := b.login("a1")
 	req := limit.Request{Class: limit.Billing, Rule: limit.Rule{N: 1, Window: limit.Window}, MaxWait: 2 * time.Minute}
+	soon := req
+	soon.MaxWait = time.Second
 	var asked session.Row
 	row, g, err := b.Store.Enter(ctx, key, req, func(r session.Row) bool { asked = r; return false })
 	if err != nil || g != (limit.Grant{}) || b.slots(limit.Billing) != 0 {
@@ -289,13 +291,20 @@ func enter(b *bench) {
 	if _, g, err = b.Store.Enter(ctx, key, req, yes); err != nil || !g.Taken || g.Wait != 0 {
 		b.Fatalf("%+v, %v", g, err)
 	}
+	if _, g, err = b.Peer.Enter(ctx, key, soon, yes); err != nil || g.Taken || b.slots(limit.Billing) != 1 {
+		b.Fatalf("without time: %+v, %v, %d slots", g, err, b.slots(limit.Billing))
+	}
 	_, g, err = b.Peer.Enter(ctx, key, req, yes)
 	if err != nil || !g.Taken {
 		b.Fatalf("%+v, %v", g, err)
 	}
 	b.near("the second waits", g.Wait, limit.Window)
-	b.Shift(g.Wait)
 	req.Ticket = g.Ticket
+	if _, g, err = b.Peer.Enter(ctx, key, req, yes); err != nil || !g.Taken || g.Ticket != req.Ticket {
+		b.Fatalf("before its time: %+v, %v", g, err)
+	}
+	b.near("it waits on", g.Wait, limit.Window)
+	b.Shift(g.Wait)
 	if _, _, err = b.Peer.Enter(ctx, key, req, func(session.Row) bool { return false }); err != nil ||
 		b.slots(limit.Billing) != 2 {
 		b.Fatalf("a refused entry lost its slot: %v, %d slots", err, b.slots(limit.Billing))

@@ -46,25 +46,6 @@ func installed(t testing.TB, s *accounts.Store, access, refresh string) session.
 	return row
 }
 
-func TestPairSurvivesReopening(t *testing.T) {
-	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
-		t.Run(e.String(), func(t *testing.T) {
-			url, key, shift := storetest.URL(t, e), testKey(t), new(storetest.Shift)
-			installed(t, newSession(t, storetest.OpenURL(t, url), key, shift, ""), "acc", "ref")
-			row, err := newSession(t, storetest.OpenURL(t, url), key, shift, "").Load(context.Background(), key1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if row.State != session.Live || row.Access.Reveal() != "acc" || row.Refresh.Reveal() != "ref" || row.Gen != 1 {
-				t.Errorf("state %s gen %d, tokens empty: %v %v", row.State, row.Gen, row.Access.Empty(), row.Refresh.Empty())
-			}
-			if row.AccessLeft > 299*time.Second || row.AccessLeft < 270*time.Second {
-				t.Errorf("access left %v, want just under 299 s", row.AccessLeft)
-			}
-		})
-	}
-}
-
 func TestRestartOfTheMachineEndsLeasesOnly(t *testing.T) {
 	ctx := context.Background()
 	url, key, shift := storetest.URL(t, store.SQLite), testKey(t), new(storetest.Shift)
@@ -120,62 +101,6 @@ func TestDeletedRowIsAnotherSession(t *testing.T) {
 		}
 		if n, err := s.Count(ctx, key1); err != nil || n[session.EventReset] != 1 {
 			t.Errorf("counts of the new incarnation: %v, %v", n, err)
-		}
-	})
-}
-
-func TestEnterBindsPairAndSlot(t *testing.T) {
-	ctx := context.Background()
-	storetest.Each(t, func(t *testing.T, st *store.Store) {
-		s := newSession(t, st, testKey(t), new(storetest.Shift), "")
-		installed(t, s, "acc", "ref")
-		req := limit.Request{Class: limit.Billing, Rule: apiRule, MaxWait: time.Second}
-		row, g, err := s.Enter(ctx, key1, req, func(session.Row) bool { return false })
-		if err != nil || g.Taken || row.Gen != 1 {
-			t.Fatalf("refused entry: gen %d, %+v, %v", row.Gen, g, err)
-		}
-		for i := range 13 {
-			row, g, err = s.Enter(ctx, key1, req, func(r session.Row) bool { return r.Access.Reveal() == "acc" })
-			if err != nil || row.Gen != 1 || g.Taken != (i < 12) {
-				t.Fatalf("entry %d: gen %d, %+v, %v", i, row.Gen, g, err)
-			}
-		}
-		state, err := s.State(ctx, key1)
-		if err != nil || len(state[limit.Billing].Slots) != 12 {
-			t.Errorf("%d slots, %v; want 12", len(state[limit.Billing].Slots), err)
-		}
-	})
-}
-
-func TestEnterConfirmsATicket(t *testing.T) {
-	ctx := context.Background()
-	storetest.Each(t, func(t *testing.T, st *store.Store) {
-		shift := new(storetest.Shift)
-		s := newSession(t, st, testKey(t), shift, "")
-		installed(t, s, "acc", "ref")
-		yes := func(session.Row) bool { return true }
-		req := limit.Request{Class: limit.Billing, Rule: limit.Rule{N: 1, Window: 62 * time.Second}, MaxWait: 2 * time.Minute}
-		if _, g, err := s.Enter(ctx, key1, req, yes); err != nil || !g.Taken || g.Wait != 0 {
-			t.Fatalf("first: %+v, %v", g, err)
-		}
-		_, g, err := s.Enter(ctx, key1, req, yes)
-		if err != nil || !g.Taken || g.Wait < 60*time.Second {
-			t.Fatalf("second: %+v, %v", g, err)
-		}
-		req.Ticket = g.Ticket
-		if _, g, err = s.Enter(ctx, key1, req, yes); err != nil || !g.Taken || g.Ticket != req.Ticket || g.Wait < 60*time.Second {
-			t.Fatalf("too early: %+v, %v", g, err)
-		}
-		shift.Add(g.Wait)
-		if _, g, err = s.Enter(ctx, key1, req, yes); err != nil || !g.Taken || g.Wait != 0 || g.Ticket != req.Ticket {
-			t.Fatalf("in time: %+v, %v", g, err)
-		}
-		shift.Add(time.Minute + limit.Late)
-		if _, g, err = s.Enter(ctx, key1, req, yes); err != nil || !g.Taken {
-			t.Fatalf("too late: %+v, %v", g, err)
-		}
-		if state, err := s.State(ctx, key1); err != nil || len(state[limit.Billing].Slots) != 2 {
-			t.Errorf("%d slots, %v; want 2", len(state[limit.Billing].Slots), err)
 		}
 	})
 }

@@ -1,31 +1,48 @@
 package accounts_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/store"
+	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/files"
 	"opdeck/internal/store/seal"
 	"opdeck/internal/store/storetest"
 )
 
-// The environment of a measuring child.
+// The environment of a test binary that plays another process of opdeck, and measures it.
 const (
+	childURL   = "OPDECK_STORE_URL"
+	childKey   = "OPDECK_STORE_KEY"
 	benchWhat  = "OPDECK_STORE_WHAT"  // store, flock or none
 	benchCalls = "OPDECK_STORE_CALLS" // how many
 	benchGap   = "OPDECK_STORE_GAP"   // between two calls
 )
+
+func TestMain(m *testing.M) {
+	if os.Getenv(benchWhat) == "" {
+		os.Exit(m.Run())
+	}
+	if err := benchChild(context.Background()); err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+}
 
 // BenchmarkCallOverhead measures what one API call pays for sharing: the pair
 // and a slot of the budget in one transaction. N processes do it together, each
@@ -64,7 +81,7 @@ func benchOverhead(b *testing.B, what string, n int) {
 	var all []time.Duration
 	b.ResetTimer()
 	for range b.N {
-		children := startMany(b, n, "bench", url, keyFile, benchWhat+"="+kind, benchCalls+"="+strconv.Itoa(max(60, 600/n)),
+		children := startMany(b, n, url, keyFile, benchWhat+"="+kind, benchCalls+"="+strconv.Itoa(max(60, 600/n)),
 			benchGap+"="+(time.Duration(n)*time.Second/1500).String())
 		for _, said := range finish(b, children) {
 			var took []time.Duration
@@ -79,6 +96,64 @@ func benchOverhead(b *testing.B, what string, n int) {
 	b.ReportMetric(float64(all[len(all)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64(all[len(all)-1].Microseconds()), "max-µs")
+}
+
+func openChild(ctx context.Context) (*accounts.Store, func(), error) {
+	st, err := store.Open(ctx, store.Options{URL: os.Getenv(childURL)})
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := seal.OpenKey(context.Background(), os.Getenv(childKey), st.Core)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := accounts.New(st.Core, accounts.Options{Key: key})
+	return s, func() { _, _ = s.Close(), st.Close() }, err
+}
+
+// process is a child.
+type process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out io.Reader
+}
+
+func startMany(t testing.TB, n int, url, keyFile string, env ...string) []*process {
+	t.Helper()
+	all := make([]*process, n)
+	for i := range all {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(append(os.Environ(), childURL+"="+url, childKey+"="+keyFile, "GOMAXPROCS=2"), env...)
+		cmd.Stderr = os.Stderr
+		in, err1 := cmd.StdinPipe()
+		out, err2 := cmd.StdoutPipe()
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		all[i] = &process{cmd, in, out}
+	}
+	return all
+}
+
+// finish lets all begin, waits for them, and returns what each said.
+func finish(t testing.TB, all []*process) []string {
+	t.Helper()
+	for _, p := range all {
+		_, _ = io.WriteString(p.in, "\n")
+	}
+	said := make([]string, len(all))
+	for i, p := range all {
+		text, _ := io.ReadAll(p.out)
+		said[i] = strings.TrimSpace(string(text))
+		if err := p.cmd.Wait(); err != nil {
+			t.Errorf("process %d: %v: %s", i, err, said[i])
+		}
+	}
+	return said
 }
 
 // benchChild prints how long each call took.
@@ -101,7 +176,7 @@ func benchChild(ctx context.Context) error {
 			return err
 		}
 	}
-	awaitLine()
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // so that many begin together
 	took := make([]time.Duration, calls)
 	for i := range took {
 		time.Sleep(gap)

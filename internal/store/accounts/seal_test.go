@@ -216,32 +216,6 @@ func TestADeletedKeyIsNotMadeAnew(t *testing.T) {
 	}
 }
 
-func TestTokensAreNotInTheFiles(t *testing.T) {
-	url := storetest.URL(t, store.SQLite)
-	st := storetest.OpenURL(t, url)
-	s := storeSession(t, st)
-	installed(t, s, "MARKER-access", "MARKER-refresh")
-	dir := filepath.Dir(st.Core.Path())
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := 0
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		read += len(b)
-		if strings.Contains(string(b), "MARKER") {
-			t.Errorf("%s holds a token in clear", e.Name())
-		}
-	}
-	if read < 4096 {
-		t.Errorf("only %d bytes looked at", read)
-	}
-}
-
 func TestKeyFiles(t *testing.T) {
 	unixOnly(t)
 	good := strings.Repeat("0123456789abcdef", 4)
