@@ -3,74 +3,12 @@
 package scenario
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 )
-
-// S27: short lives of tokens with the real budgets of logins and refreshes.
-func TestS27ShortLives(t *testing.T) {
-	t.Parallel()
-	lives := pick([]int{10, 5}, []int{120, 60, 30, 10, 5})
-	for _, seconds := range lives {
-		t.Run(fmt.Sprintf("%d s", seconds), func(t *testing.T) {
-			stores(t, false, func(t testing.TB, p place) {
-				s := newService(t, serviceOptions{Access: time.Duration(seconds) * time.Second, Refresh: time.Duration(3*seconds) * time.Second})
-				ws := startMany(t, 3, p, s, realAuth)
-				r := joined(all(ws, order{Do: "calls", For: pick(14*time.Second, 130*time.Second), Gap: 500 * time.Millisecond, Deadline: time.Minute}))
-				noErrors(t, r)
-				logins, refreshes := s.seen(loginLine, time.Time{}), s.seen(refreshLine, time.Time{})
-				if l, f := mostWithin(logins, time.Minute), mostWithin(refreshes, time.Minute); l > 6 || f > 1 {
-					grave(t, "%d logins and %d refreshes in a minute", l, f)
-				}
-				s.unrepeated(t)
-				t.Logf("%d logins, %d refreshes, %d × 401, %d calls, slowest %v", len(logins), len(refreshes), s.stats().Unauthorized, r.OK, r.slowest().Round(time.Millisecond))
-			})
-		})
-	}
-}
-
-// S28: the lifetimes are announced in all kinds of units. The rotation count
-// follows from the lifetime that is believed; the full run counts it as well.
-func TestS28Units(t *testing.T) {
-	t.Parallel()
-	for _, unit := range []string{"s", "ms", "min", "epoch_s", "epoch_ms", "string"} {
-		for _, opaque := range []bool{false, true} {
-			if opaque && (unit == "min" || unit == "ms") {
-				continue // a minute's 60000 is read as seconds without a JWT, and minutes are never guessed
-			}
-			t.Run(fmt.Sprintf("%s, opaque %v", unit, opaque), func(t *testing.T) {
-				stores(t, false, func(t testing.TB, p place) {
-					if racedetector.Enabled && !p.sqlite() {
-						t.Skip("the answers are read the same way; without the race detector both stores run")
-					}
-					s := newService(t, serviceOptions{Access: time.Minute, Refresh: 3 * time.Minute, Unit: unit, Opaque: opaque})
-					w := start(t, p, s)
-					noErrors(t, w.do(order{Do: "calls"}).Calls)
-					st := w.status()
-					if d := (st.AccessTTL - time.Minute).Abs(); d > 2*time.Second {
-						t.Errorf("access tokens are believed to live %v, want 1 min", st.AccessTTL)
-					}
-					if d := (st.RefreshTTL - 3*time.Minute).Abs(); d > 2*time.Second {
-						t.Errorf("refresh tokens are believed to live %v, want 3 min", st.RefreshTTL)
-					}
-					if !full() {
-						return
-					}
-					r := w.do(order{Do: "calls", For: 150 * time.Second, Gap: time.Second}).Calls
-					noErrors(t, r)
-					if n := s.check(t, wants{logins: 1, refreshes: -1, unauthorized: 0}).Refreshes; n < 2 || n > 4 {
-						t.Errorf("%d refreshes, want 3 ± 1", n)
-					}
-				})
-			})
-		}
-	}
-}
 
 // S30: hosts whose wall clocks are off, and a store whose times lie an hour
 // ahead because the clock was set back while a holder lay dead.

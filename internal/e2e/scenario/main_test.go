@@ -68,10 +68,3 @@ func unlessRace[T any](usual, raced T) T {
 	}
 	return usual
 }
-
-func longOnly(t testing.TB) {
-	t.Helper()
-	if !full() {
-		t.Skip("minutes long: OPDECK_SCENARIOS=full runs it")
-	}
-}

@@ -21,6 +21,48 @@ func realAuth(s *workerSettings) {
 	s.PerMinute[limit.Login], s.PerMinute[limit.Refresh] = 6, 1
 }
 
+// long is a pair that lives through the scenario unless it is renewed by hand.
+func long() serviceOptions {
+	return serviceOptions{Access: 5 * time.Minute, Refresh: 15 * time.Minute}
+}
+
+// authVia sends logins and refreshes through r.
+func authVia(r *relay) func(*workerSettings) {
+	return func(s *workerSettings) { s.AuthVia = r.addr }
+}
+
+// S16: no one listens where refreshes go, for a while.
+func TestS16ConnectionRefused(t *testing.T) {
+	stores(t, false, func(t testing.TB, p place) {
+		access, gone := pick(9*time.Second, 120*time.Second), pick(2*time.Second, 60*time.Second)
+		s := newService(t, serviceOptions{Access: access, Refresh: 3 * access})
+		auth := newRelay(t, "tcp", s.addr)
+		ws := startMany(t, 3, p, s, authVia(auth))
+		noErrors(t, joined(all(ws, order{Do: "calls"})))
+		due := access * 2 / 3
+		if access > time.Minute {
+			due = access - 15*time.Second
+			gone = 5 * time.Second
+		}
+		time.Sleep(due - time.Second)
+		auth.down()
+		closed := time.Now()
+		reports := make(chan callReport, 1)
+		go func() {
+			reports <- joined(all(ws, order{Do: "calls", For: gone + pick(3*time.Second, 10*time.Second), Gap: 300 * time.Millisecond}))
+		}()
+		time.Sleep(time.Second + gone)
+		auth.up(t)
+		noErrors(t, <-reports)
+		s.check(t, wants{logins: 1, refreshes: 1, unauthorized: 0})
+		if n := ws[0].events("not_sent"); n < 1 || n > 10 {
+			t.Errorf("%d attempts while nobody listened", n)
+		} else {
+			t.Logf("%d attempts in %v", n, time.Since(closed).Round(time.Second))
+		}
+	})
+}
+
 // S17: everything between client and service is a black hole for a while.
 func TestS17BlackHole(t *testing.T) {
 	stores(t, false, func(t testing.TB, p place) {

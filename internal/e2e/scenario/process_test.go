@@ -41,7 +41,7 @@ func (p place) sqlite() bool { return p.name == "SQLite" }
 func (p place) pooled() bool { return p.name == "PgBouncer" }
 
 // stores runs run on both stores at the same time, and through a pooler when
-// asked (S31).
+// asked.
 func stores(t *testing.T, pooled bool, run func(t testing.TB, p place)) {
 	t.Helper()
 	names := []string{"SQLite", "PostgreSQL"}
@@ -291,7 +291,6 @@ func joined(rs []reply) callReport {
 		sum.OK += r.Calls.OK
 		sum.Took = append(sum.Took, r.Calls.Took...)
 		sum.Started, sum.Gens = append(sum.Started, r.Calls.Started...), append(sum.Gens, r.Calls.Gens...)
-		sum.MaxSends = max(sum.MaxSends, r.Calls.MaxSends)
 		for k, n := range r.Calls.Errors {
 			sum.Errors[k] += n
 		}

@@ -24,7 +24,6 @@ type relay struct {
 	conns    map[net.Conn]bool
 	stalled  chan struct{} // not nil: everything waits until it closes
 	cutting  bool          // new connections are closed at once
-	jitter   func() time.Duration
 	hits     []hit
 	sent     []byte // all bytes from clients
 }
@@ -158,11 +157,8 @@ func (r *relay) carry(client net.Conn) {
 // the hole is lost.
 func (r *relay) hold() (lost bool) {
 	r.mu.Lock()
-	wait, jitter := r.stalled, r.jitter
+	wait := r.stalled
 	r.mu.Unlock()
-	if jitter != nil {
-		time.Sleep(jitter())
-	}
 	if wait != nil {
 		<-wait
 	}

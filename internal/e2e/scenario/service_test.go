@@ -32,14 +32,9 @@ const (
 // serviceOptions is the part of sandbox.Options that scenarios set.
 type serviceOptions struct {
 	Access, Refresh time.Duration
-	Unit            string
-	Opaque          bool
-	Suffix          string
 	Faults          string
-	TOTP            string
 	Password        string
-	Operations      int  // 0: three
-	Lenient         bool // a login leaves older refresh tokens alive
+	Operations      int // 0: three
 }
 
 // playServices serves one service per line of standard input and answers with
@@ -66,9 +61,8 @@ func serve(o serviceOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := faulty.Open(context.Background(), faulty.Options{Options: sandbox.Options{Operations: cmp.Or(o.Operations, 3), AccessTTL: o.Access, RefreshTTL: o.Refresh, TTLUnit: o.Unit,
-		OpaqueTokens: o.Opaque, TokenSuffix: o.Suffix, MarkerPrefix: "MARKERtoken", Login: account, Password: o.Password, TOTPSecret: o.TOTP,
-		StrictLogin: !o.Lenient}, Faults: faults})
+	s, err := faulty.Open(context.Background(), faulty.Options{Options: sandbox.Options{Operations: cmp.Or(o.Operations, 3), AccessTTL: o.Access,
+		RefreshTTL: o.Refresh, MarkerPrefix: "MARKERtoken", Login: account, Password: o.Password, StrictLogin: true}, Faults: faults})
 	if err != nil {
 		return "", err
 	}
@@ -181,21 +175,6 @@ func (s *service) admin(method, path string, body, into any) {
 func (s *service) faults(spec string) {
 	s.t.Helper()
 	s.admin("PUT", "faults", map[string]string{"spec": spec}, nil)
-}
-
-func (s *service) set(settings map[string]any) {
-	s.t.Helper()
-	s.admin("PATCH", "settings", settings, nil)
-}
-
-func (s *service) foreignLogin() {
-	s.t.Helper()
-	s.admin("POST", "login", struct{}{}, nil)
-}
-
-func (s *service) revoke() {
-	s.t.Helper()
-	s.admin("POST", "revoke", struct{}{}, nil)
 }
 
 func (s *service) stats() faulty.Stats {

@@ -20,7 +20,6 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
-	"opdeck/internal/app"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/seal"
@@ -39,9 +38,7 @@ type workerSettings struct {
 	AuthVia           string        // address that logins and refreshes go to
 	Host              string        // "": the real one
 	Skew              time.Duration // of the wall clock
-	Window            time.Duration // of API budgets; 0: the real one
 	NoLock            bool          // no liveness lock: the lease alone decides
-	Log               string        // file for a verbose log
 }
 
 // fastDeadline and fastLease replace 10 s and 15 s where a scenario waits for
@@ -71,8 +68,6 @@ type reply struct {
 	ID     int
 	At     string // a point was reached; ID is 0
 	Err    string
-	Kind   string // of the session's error
-	Retry  time.Duration
 	Took   time.Duration
 	Calls  callReport
 	Status json.RawMessage
@@ -80,12 +75,11 @@ type reply struct {
 
 // callReport is the outcome of many calls.
 type callReport struct {
-	OK       int
-	Errors   map[string]int // by sentence
-	Took     []time.Duration
-	Started  []time.Time // of good calls, beside Gens
-	Gens     []string    // incarnation and generation of the last send
-	MaxSends int
+	OK      int
+	Errors  map[string]int // by sentence
+	Took    []time.Duration
+	Started []time.Time // of good calls, beside Gens
+	Gens    []string    // incarnation and generation of the last send
 }
 
 // worker is a process with a session and a client.
@@ -157,9 +151,6 @@ func (w *worker) obey(o order) {
 	}
 	if err != nil {
 		r.Err = err.Error()
-		if e, ok := asSession(err); ok {
-			r.Kind, r.Retry = string(e.Kind), e.RetryAfter
-		}
 	}
 }
 
@@ -177,20 +168,15 @@ func (w *worker) act(ctx context.Context, o order, r *reply) (err error) {
 		return nil
 	case "refresh":
 		return w.session.Refresh(ctx)
-	case "login":
-		return w.session.Login(ctx)
 	case "reset":
 		return w.session.Reset(ctx)
-	case "close":
-		return w.session.Close(ctx)
 	case "status":
 		st, err := w.session.Status(ctx)
 		if err != nil {
 			return err
 		}
-		r.Status, err = json.Marshal(statusReport{State: st.State, Generation: st.Generation, Fence: st.Fence, Phase: string(st.Phase),
-			AccessTTL: st.Access.TTL, RefreshTTL: st.Refresh.TTL, Holder: st.Holder, Premature: st.Counts.Premature, Logins: st.Counts.Logins,
-			Outcomes: outcomes(st.History), Cause: string(st.Verdict.Cause), Sentence: st.Verdict.Sentence, Instances: st.Instances})
+		r.Status, err = json.Marshal(statusReport{State: st.State, Generation: st.Generation, Fence: st.Fence, Holder: st.Holder,
+			Premature: st.Counts.Premature, Outcomes: outcomes(st.History), Sentence: st.Verdict.Sentence})
 		return err
 	}
 	return fmt.Errorf("unknown order %q", o.Do)
@@ -198,15 +184,12 @@ func (w *worker) act(ctx context.Context, o order, r *reply) (err error) {
 
 // statusReport is what a scenario looks at.
 type statusReport struct {
-	State                 string
-	Generation, Fence     int64
-	Phase                 string
-	AccessTTL, RefreshTTL time.Duration
-	Holder                *session.Owner
-	Premature, Logins     int64
-	Outcomes              map[string]int // of the rotations in the history, and kinds of other events
-	Cause, Sentence       string
-	Instances             int
+	State             string
+	Generation, Fence int64
+	Holder            *session.Owner
+	Premature         int64
+	Outcomes          map[string]int // of the rotations in the history, and kinds of other events
+	Sentence          string
 }
 
 func outcomes(events []session.Event) map[string]int {
@@ -228,13 +211,6 @@ func (w *worker) open(ctx context.Context) (err error) {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
-	if s.Log != "" {
-		f, err := os.OpenFile(s.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-		if err != nil {
-			return err
-		}
-		log = app.NewLog(f, true)
-	}
 	key, err := seal.OpenKey(context.Background(), s.KeyFile, w.store.Core)
 	if err != nil {
 		return err
@@ -246,7 +222,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	shared := &twistedStore{Store: w.rows, points: w.points, window: s.Window}
+	shared := &twistedStore{Store: w.rows, points: w.points}
 	budgets, err := limit.New(limit.Config{Store: shared, Key: name, PerMinute: s.PerMinute})
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/app"
 	"opdeck/internal/store/accounts"
@@ -47,18 +46,10 @@ func (p *points) at(point string) {
 	}
 }
 
-// twistedStore is the shared store with points, and with shorter windows.
+// twistedStore is the shared store with points.
 type twistedStore struct {
 	*accounts.Store
 	points *points
-	window time.Duration
-}
-
-func (s *twistedStore) Enter(ctx context.Context, key session.Key, req limit.Request, usable func(session.Row) bool) (session.Row, limit.Grant, error) {
-	if s.window > 0 {
-		req.Rule.Window = s.window
-	}
-	return s.Store.Enter(ctx, key, req, usable)
 }
 
 func (s *twistedStore) Acquire(ctx context.Context, key session.Key, c session.Claim) (session.Row, bool, error) {
@@ -82,22 +73,17 @@ func (s *twistedStore) Install(ctx context.Context, key session.Key, in session.
 	return s.Store.Install(ctx, key, in)
 }
 
-// sends lends the session to the client as internal/app does, and counts sends.
+// sends lends the session to the client as internal/app does, and notes the generation of each call.
 type sends struct{ m *session.Manager }
 
-// tally is filled during one call.
-type tally struct {
-	sends int
-	gen   string
-}
-
+// tallyKey is the key of a call's generation in its context.
 type tallyKey struct{}
 
 func (s *sends) Do(ctx context.Context, route session.Route, send api.Send) error {
-	t, _ := ctx.Value(tallyKey{}).(*tally)
+	gen, _ := ctx.Value(tallyKey{}).(*string)
 	err := s.m.Do(ctx, route, func(ctx context.Context, a session.Access) (int, http.Header, error) {
-		if t != nil {
-			t.sends, t.gen = a.Attempt, fmt.Sprintf("%s/%d", a.Incarnation, a.Gen)
+		if gen != nil {
+			*gen = fmt.Sprintf("%s/%d", a.Incarnation, a.Gen)
 		}
 		return send(ctx, a.Token)
 	})
@@ -137,17 +123,16 @@ func (w *worker) call(ctx context.Context, deadline time.Duration, rep *callRepo
 	}
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	t := new(tally)
+	gen := ""
 	began := time.Now()
-	_, err := endpoint.Do(context.WithValue(ctx, tallyKey{}, t), w.client, endpoint.ListOperations, api.OperationQuery{Size: 1})
+	_, err := endpoint.Do(context.WithValue(ctx, tallyKey{}, &gen), w.client, endpoint.ListOperations, api.OperationQuery{Size: 1})
 	took := time.Since(began)
 	mu.Lock()
 	defer mu.Unlock()
 	rep.Took = append(rep.Took, took)
-	rep.MaxSends = max(rep.MaxSends, t.sends)
 	if err == nil {
 		rep.OK++
-		rep.Started, rep.Gens = append(rep.Started, began), append(rep.Gens, t.gen)
+		rep.Started, rep.Gens = append(rep.Started, began), append(rep.Gens, gen)
 		return
 	}
 	if e, ok := asSession(err); ok {
