@@ -24,7 +24,7 @@ const (
 	noticeLong  = 10 * time.Second
 )
 
-// statusLine is the line of notices.
+// statusLine is the lines below the screen: the notice, and the keys that have an effect now.
 type statusLine struct {
 	win      *window
 	stack    *screenStack
@@ -316,19 +316,10 @@ func (s *statusLine) covers(from, to int) bool {
 	return slices.ContainsFunc(s.stack.drawn().Cursors, func(l int) bool { return from <= body+l && body+l < to })
 }
 
-// hintBar is the last line: the keys that have an effect now.
-type hintBar struct {
-	win     *window
-	stack   *screenStack
-	dialogs *dialogStack
-	status  *statusLine
-	hinted  [2]hinted // the drawn one, and the next
-}
-
-// line returns the last line: the keys that have an effect here.
-func (s *hintBar) line() string {
+// hints returns the last line: the keys that have an effect here.
+func (s *statusLine) hints() string {
 	if s.win.chrome() == 3 {
-		if line := s.status.noticeLine(s.win.w); line != "" {
+		if line := s.noticeLine(s.win.w); line != "" {
 			return line
 		}
 	}
@@ -366,42 +357,28 @@ func (s *window) offered(keys []keymap.Key) []keymap.Key {
 // label is one key in the hint line.
 type label struct{ key, does string }
 
-// hinted is the last drawn hint line with its inputs, so that a press that
-// changes no key does not draw it again.
-type hinted struct {
-	left, right []label
-	width       int
-	line        string
-	names       []string // of the keys, while they are collected
-}
-
 // hintLine draws as many keys as fit completely; last are at the right
 // edge.
-func (s *hintBar) hintLine(keys, last []keymap.Key) string {
-	was, now := &s.hinted[0], &s.hinted[1]
-	now.width, now.left, now.right, now.names = s.win.w, now.left[:0], now.right[:0], now.names[:0]
+func (s *statusLine) hintLine(keys, last []keymap.Key) string {
+	var left, right []label
+	var names []string
 	for i := range last {
 		h := last[i].Help()
-		now.right, now.names = append(now.right, label{h.Key, h.Desc}), append(now.names, last[i].Name)
+		right, names = append(right, label{h.Key, h.Desc}), append(names, last[i].Name)
 	}
 	for i := range keys {
-		if k := &keys[i]; !k.Extra && k.Enabled() && !slices.Contains(now.names, k.Name) {
+		if k := &keys[i]; !k.Extra && k.Enabled() && !slices.Contains(names, k.Name) {
 			h := k.Help()
-			now.left, now.names = append(now.left, label{h.Key, h.Desc}), append(now.names, k.Name)
+			left, names = append(left, label{h.Key, h.Desc}), append(names, k.Name)
 		}
 	}
-	if was.width == now.width && slices.Equal(was.left, now.left) && slices.Equal(was.right, now.right) {
-		return was.line
-	}
-	now.line = s.drawHints(now.left, now.right)
-	s.hinted[0], s.hinted[1] = s.hinted[1], s.hinted[0]
-	return s.hinted[0].line
+	return s.drawHints(left, right)
 }
 
 // drawHints draws as many keys as fit completely. It gives room alternately to the keys at the
 // right edge, the most important first, and to the others. Both
 // margins stay empty.
-func (s *hintBar) drawHints(keys, last []label) string {
+func (s *statusLine) drawHints(keys, last []label) string {
 	room := s.win.w // a margin on each side, and no gap after the last one
 	fits := func(list []label, i int) bool {
 		if i >= len(list) {
@@ -428,7 +405,7 @@ func (s *hintBar) drawHints(keys, last []label) string {
 }
 
 // labels draws keys on one line.
-func (s *hintBar) labels(list []label) string {
+func (s *statusLine) labels(list []label) string {
 	out := make([]string, len(list))
 	for i, l := range list {
 		out[i] = s.win.th.Key.Render(l.key) + " " + s.win.th.Dim.Render(l.does)

@@ -486,7 +486,6 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 		return s.status.notify(Denied, "Unknown theme: "+safe(name)+".")
 	}
 	*s.win.th = *next // screens and widgets hold the same pointer
-	s.hints.hinted = [2]hinted{}
 	keep, ctx, shown := s.win.opt.KeepTheme, context.WithoutCancel(s.win.root), next.Name
 	kept := func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
 	if keep == nil {

@@ -7,7 +7,7 @@
 //
 // Shell consists of parts with separate state; each is given those that it depends on: window (size,
 // theme, keys), screenStack, dialogStack, sentWrites, activity, idleLock, topLine (session, budgets),
-// statusLine (notices), hintBar, router (which screen gets what) and wakes. The router calls the shell
+// statusLine (notices, hints), router (which screen gets what) and wakes. The router calls the shell
 // only through Actions. Plain mode uses a Driver to operate a shell that is not drawn.
 //
 // # How to write a screen
@@ -159,7 +159,6 @@ type Shell struct {
 	sent     *sentWrites
 	head     *topLine
 	status   *statusLine
-	hints    *hintBar
 	route    *router
 	activity *activity
 	lock     *idleLock
@@ -226,9 +225,7 @@ func assemble(w *window) *Shell {
 	act, lock := &activity{}, &idleLock{after: w.opt.IdleLock}
 	head := &topLine{win: w, stack: stack, activity: act, budgets: map[string]BudgetFacts{}}
 	status := &statusLine{win: w, stack: stack, dialogs: open, sent: sent, activity: act, lock: lock}
-	s := &Shell{win: w, stack: stack, dialogs: open, sent: sent, head: head, status: status,
-		activity: act, lock: lock,
-		hints: &hintBar{win: w, stack: stack, dialogs: open, status: status},
+	s := &Shell{win: w, stack: stack, dialogs: open, sent: sent, head: head, status: status, activity: act, lock: lock,
 		route: &router{win: w, stack: stack, dialogs: open, head: head, status: status}}
 	s.route.perform = s.act
 	return s
@@ -398,7 +395,7 @@ func (s *Shell) draw() []string {
 		if s.win.chrome() >= 4 {
 			lines = append(lines, s.status.placeNotice(lines, noticed))
 		}
-		lines = append(lines, s.hints.line())
+		lines = append(lines, s.status.hints())
 	}
 	return lines
 }
