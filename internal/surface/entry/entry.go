@@ -17,13 +17,12 @@ import (
 	"opdeck/internal/app/config"
 	"opdeck/internal/surface/cli"
 	"opdeck/internal/surface/console"
-	"opdeck/internal/system/harden"
 )
 
 // Main runs with this process's arguments and streams and returns the exit code. A closed pipe is a write error and
 // does not end the process, so that what is open gets closed.
 func Main(build cli.Build) int {
-	_ = harden.Process() // a system that forbids it runs the program anyway
+	_ = harden() // a system that forbids it runs the program anyway
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once

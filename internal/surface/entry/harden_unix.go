@@ -1,7 +1,6 @@
 //go:build unix
 
-// Package harden protects the memory of the running process.
-package harden
+package entry
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package harden
+package entry
 
 import (
 	"os"
@@ -11,17 +11,17 @@ import (
 
 const child = "OPDECK_TEST_HARDEN"
 
-// TestProcess looks at a process of its own: the limits are for good.
-func TestProcess(t *testing.T) {
+// TestHarden looks at a process of its own: the limits are for good.
+func TestHarden(t *testing.T) {
 	if os.Getenv(child) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestProcess$", "-test.v")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestHarden$", "-test.v")
 		cmd.Env = append(os.Environ(), child+"=yes")
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
 			t.Errorf("%v: %s", err, out)
 		}
 		return
 	}
-	if err := Process(); err != nil {
+	if err := harden(); err != nil {
 		t.Fatal(err)
 	}
 	var core unix.Rlimit
