@@ -29,14 +29,6 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Inbox has the stored deliveries; every receiver.Inbox has these methods.
-type Inbox interface {
-	List(ctx context.Context, f receiver.Filter) ([]receiver.Stored, error)
-	LastSeq(ctx context.Context) (int64, error)
-	Counts(ctx context.Context) ([]receiver.Count, error)
-	Attempts(ctx context.Context, key string) ([]receiver.Attempt, error)
-}
-
 // Feed has the incoming events and their processing; its methods cost no call.
 type Feed interface {
 	// Next waits for events after seq, of any process, and returns at least one, oldest
@@ -63,7 +55,7 @@ type Config struct {
 type Screen struct {
 	*list.List[receiver.Stored]
 	env   *ui.Env
-	inbox Inbox
+	inbox receiver.Inbox
 	feed  Feed
 	cfg   Config
 	keys  keymap.Events
@@ -81,7 +73,7 @@ type Screen struct {
 }
 
 // New returns the screen. start is the text of its first filter.
-func New(env *ui.Env, inbox Inbox, feed Feed, caller endpoint.Caller, cfg Config, start string) *Screen {
+func New(env *ui.Env, inbox receiver.Inbox, feed Feed, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{env: env, inbox: inbox, feed: feed, cfg: cfg, keys: env.Keys.Events, follow: true,
 		cells: present.EventColumns(nil), counts: map[receiver.Status]int64{}, stream: env.Requests()}
 	s.pages = &pages{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),

@@ -23,8 +23,9 @@ import (
 )
 
 // fake is inbox, feed and service; it counts what is asked of it. A function that is
-// left nil panics in the test that calls it.
+// left nil panics in the test that calls it, as does a method of the inbox that a screen does not need.
 type fake struct {
+	receiver.Inbox
 	calls    int
 	rows     []receiver.Stored // newest first
 	err      error
@@ -113,8 +114,6 @@ func (f *fake) caller() endpoint.Caller {
 	})
 	return &c
 }
-
-var _ Inbox = receiver.Inbox(nil) // what the receiver keeps is what this screen reads
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 

@@ -58,7 +58,7 @@ func (p *page) is(kind pageKind) bool { return p != nil && p.kind == kind }
 type pages struct {
 	list   *list.List[receiver.Stored]
 	env    *ui.Env
-	inbox  Inbox
+	inbox  receiver.Inbox
 	feed   Feed
 	caller endpoint.Caller
 	cfg    Config
