@@ -228,7 +228,8 @@ func TestShare(t *testing.T) {
 }
 
 func TestShareOnTheBaaSProgram(t *testing.T) {
-	r := newRig(t, true, sandbox.Options{BaaS: true})
+	r := newRig(t, true, sandbox.Options{})
+	r.fault("status=share:403/baas")
 	_, err := endpoint.Do(r.ctx, r.client, endpoint.Share,
 		endpoint.ShareToken{CUID: string(r.customer(api.Individual).CUID), Token: secret.New("demo-individual-ok-1")})
 	wants(t, err, api.Refused, api.RuleBaaS)

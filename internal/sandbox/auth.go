@@ -11,11 +11,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,12 +22,12 @@ import (
 )
 
 type tokenJSON struct {
-	AccessToken  string          `json:"accessToken"`
-	RefreshToken string          `json:"refreshToken"`
-	UserID       string          `json:"UserId,omitempty"` // login
-	GUID         string          `json:"guid,omitempty"`   // refresh
-	AccessTTL    json.RawMessage `json:"accessTtl"`
-	RefreshTTL   json.RawMessage `json:"refreshTtl"`
+	AccessToken  string `json:"accessToken"`
+	RefreshToken string `json:"refreshToken"`
+	UserID       string `json:"UserId,omitempty"` // login
+	GUID         string `json:"guid,omitempty"`   // refresh
+	AccessTTL    int64  `json:"accessTtl"`
+	RefreshTTL   int64  `json:"refreshTtl"`
 }
 
 const (
@@ -129,7 +127,7 @@ func killAll(ctx context.Context, q querier) error {
 
 // issue stores a new pair; only fingerprints of the tokens are stored.
 func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
-	access, refresh := newAccessToken(c.st, c.now), newRefreshToken(c.st)
+	access, refresh := newAccessToken(c.st, c.at), base64.RawURLEncoding.EncodeToString(randomBytes(30))
 	at, rt := time.Duration(c.st.AccessTTL), time.Duration(c.st.RefreshTTL)
 	err := execute(c.ctx, tx,
 		`INSERT INTO pair(access, refresh, origin, issued, access_until, refresh_until) VALUES(?, ?, ?, ?, ?, ?)`,
@@ -140,8 +138,7 @@ func issue(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
 	err = execute(c.ctx, tx, `DELETE FROM pair WHERE access_dead = 1 AND refresh_until < ?`,
 		c.at.Add(-24*time.Hour).UnixNano())
 	return tokenJSON{AccessToken: access, RefreshToken: refresh,
-		AccessTTL:  shownTTL(c.st.TTLUnit, at, c.now),
-		RefreshTTL: shownTTL(c.st.TTLUnit, rt, c.now)}, err
+		AccessTTL: int64(at / time.Second), RefreshTTL: int64(rt / time.Second)}, err
 }
 
 // authorize admits the call if its access token is valid.
@@ -178,51 +175,16 @@ func fingerprint(token string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// newAccessToken is a JWT (HS256; iat, exp, sub, jti) or an opaque text. A
-// marker is put in front of the signature, where it stays readable: the
-// service itself knows tokens by fingerprint and never parses them.
+// newAccessToken is a JWT (HS256; iat, exp, sub, jti). The service itself knows tokens by fingerprint and never parses
+// them.
 func newAccessToken(st settings, now time.Time) string {
-	if st.OpaqueTokens {
-		return st.MarkerPrefix + base64.RawURLEncoding.EncodeToString(randomBytes(24))
-	}
 	claims := jwt.RegisteredClaims{Subject: st.UserID, ID: uuid.NewString(), IssuedAt: jwt.NewNumericDate(now),
 		ExpiresAt: jwt.NewNumericDate(now.Add(time.Duration(st.AccessTTL)))}
 	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(st.SigningKey)
 	if err != nil {
 		panic(err) // a byte key always signs
 	}
-	dot := strings.LastIndexByte(token, '.') + 1
-	return token[:dot] + padded(st.MarkerPrefix) + token[dot:]
-}
-
-// padded fills up to whole groups of four, so that the segment stays base64.
-func padded(marker string) string {
-	for len(marker)%4 != 0 {
-		marker += "0"
-	}
-	return marker
-}
-
-func newRefreshToken(st settings) string {
-	return st.MarkerPrefix + base64.RawURLEncoding.EncodeToString(randomBytes(30)) + st.TokenSuffix
-}
-
-// shownTTL is how a lifetime is written in the answer.
-func shownTTL(unit string, d time.Duration, now time.Time) json.RawMessage {
-	n := int64(d / time.Second)
-	switch unit {
-	case "ms":
-		n = d.Milliseconds()
-	case "min":
-		n = int64(d / time.Minute)
-	case "epoch_s":
-		n = now.Add(d).Unix()
-	case "epoch_ms":
-		n = now.Add(d).UnixMilli()
-	case "string":
-		return json.RawMessage(strconv.Quote(strconv.FormatInt(n, 10)))
-	}
-	return json.RawMessage(strconv.FormatInt(n, 10))
+	return token
 }
 
 // validCode checks a TOTP code (RFC 6238: SHA-1, 30 s, 6 digits, one step of

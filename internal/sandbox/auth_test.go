@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 const anyCall = "/v2/hook/get"
@@ -121,7 +122,8 @@ func TestLifetimes(t *testing.T) {
 
 func TestAccessTokenIsJWT(t *testing.T) {
 	at := newClock()
-	s := open(t, sandbox.Options{Now: at.now, MarkerPrefix: "LEAKMARK7", AccessTTL: time.Minute})
+	s := openFaulty(t, faulty.Options{Options: sandbox.Options{Now: at.now, AccessTTL: time.Minute},
+		Style: faulty.Style{Marker: "LEAKMARK7"}})
 	c := connect(t, s).login()
 	parts := strings.Split(c.access, ".")
 	if len(parts) != 3 {
@@ -147,7 +149,8 @@ func TestAccessTokenIsJWT(t *testing.T) {
 }
 
 func TestOddTokens(t *testing.T) {
-	s := open(t, sandbox.Options{OpaqueTokens: true, TokenSuffix: "/../a%2F+ b?c" + strings.Repeat("x", 8<<10)})
+	s := openFaulty(t, faulty.Options{Style: faulty.Style{Opaque: true,
+		Suffix: "/../a%2F+ b?c" + strings.Repeat("x", 8<<10)}})
 	c := connect(t, s).login()
 	c.http.Transport = s.Transport() // the contract's router does not take every path
 	if strings.Contains(c.access, ".") {
@@ -156,37 +159,6 @@ func TestOddTokens(t *testing.T) {
 	c.renew()
 	if !c.alive() {
 		t.Error("the pair is not alive")
-	}
-}
-
-func TestShownLifetimes(t *testing.T) {
-	at := newClock()
-	now := at.now().Unix()
-	tests := []struct {
-		o    sandbox.Options
-		want string
-	}{
-		{sandbox.Options{}, `300`},
-		{sandbox.Options{TTLUnit: "ms"}, `300000`},
-		{sandbox.Options{TTLUnit: "min"}, `5`},
-		{sandbox.Options{TTLUnit: "epoch_s"}, fmt.Sprint(now + 300)},
-		{sandbox.Options{TTLUnit: "epoch_ms"}, fmt.Sprint((now + 300) * 1000)},
-		{sandbox.Options{TTLUnit: "string"}, `"300"`},
-	}
-	for _, tt := range tests {
-		tt.o.Now = at.now
-		tt.o.Operations = 1
-		s := open(t, tt.o)
-		c := connect(t, s)
-		c.http.Transport = s.Transport() // odd lifetimes break the contract
-		r := c.do("POST", "/v2/auth/login", map[string]string{"login": "machine@sandbox", "password": "sandbox"})
-		var v struct{ AccessTTL json.RawMessage }
-		if err := json.Unmarshal(r.body, &v); err != nil || string(v.AccessTTL) != tt.want {
-			t.Errorf("%+v: accessTtl %s, want %s", tt.o.TTLUnit, v.AccessTTL, tt.want)
-		}
-	}
-	if _, err := sandbox.Open(t.Context(), sandbox.Options{TTLUnit: "fortnights"}); err == nil {
-		t.Error("an unknown unit was taken")
 	}
 }
 

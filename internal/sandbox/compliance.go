@@ -21,14 +21,12 @@ import (
 // linkTTL is the lifetime of a compliance link, which opens once.
 const linkTTL = 15 * time.Minute
 
-const textBaaS = "Sharing is not available for partners on the BaaS verification program"
-
 // share: POST /v2/compliance/{customerId}/share. The token is checked before it is consumed; a rejected one changes
 // nothing.
 func share(c *call, in map[string]json.RawMessage) (any, error) {
 	var token string
-	if err := json.Unmarshal(in[c.st.ShareTokenField], &token); err != nil || token == "" {
-		return nil, refuse(http.StatusBadRequest, "Missing field: "+c.st.ShareTokenField)
+	if err := json.Unmarshal(in["token"], &token); err != nil || token == "" {
+		return nil, refuse(http.StatusBadRequest, "Missing field: token")
 	}
 	reason, outstanding := "", []string{}
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
@@ -36,8 +34,6 @@ func share(c *call, in map[string]json.RawMessage) (any, error) {
 		switch {
 		case err != nil:
 			return err
-		case c.st.BaaS:
-			return refuse(http.StatusForbidden, textBaaS)
 		case row.shared != 0:
 			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.cuid)
 		}
@@ -94,9 +90,6 @@ func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string
 		}
 	}
 	row.shared = c.at.UnixNano()
-	if c.variants.Load().ShareApart {
-		return outstanding, saveCustomer(c, tx, row)
-	}
 	row.setOutstanding(outstanding)
 	if row.appStatus == appNone {
 		row.appStatus, row.application = appDraft, string(row.sharedApplication())
@@ -433,7 +426,7 @@ func finalize(c *call) (any, error) {
 		switch {
 		case err != nil:
 			return err
-		case row.appStatus == appNone && !(c.variants.Load().ShareApart && row.shared != 0):
+		case row.appStatus == appNone:
 			return refuse(http.StatusConflict, textUnconfigured)
 		case row.appStatus == appSubmitted:
 			return refuse(http.StatusConflict, textSubmitted)

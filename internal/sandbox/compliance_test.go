@@ -79,15 +79,6 @@ func TestShareRefusals(t *testing.T) {
 	if r := c.do("POST", "/v2/compliance/"+ana+"/share", map[string]string{"shareToken": "x"}); r.status != 400 {
 		t.Errorf("other field: %d", r.status)
 	}
-	configure(t, s, `{"baas": true}`)
-	if r := c.share(ana, "demo-individual-ok-1"); r.status != 403 {
-		t.Errorf("BaaS: %d", r.status)
-	}
-	configure(t, s, `{"baas": false, "share_token_field": "shareToken"}`)
-	if r := c.do("POST", "/v2/compliance/"+ana+"/share",
-		map[string]string{"shareToken": "demo-individual-ok-1"}); r.json(t)["applied"] != true {
-		t.Errorf("renamed field: %s", r.body)
-	}
 }
 
 func TestJourney(t *testing.T) {

@@ -67,7 +67,7 @@ func removable(c *call, tx *sql.Tx, opid, document string) (o operationRow, file
 		return o, 0, err
 	case links == 0:
 		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s is not attached to operation %s", document, opid))
-	case ended(o.status) && !c.st.AllowEndStates:
+	case ended(o.status):
 		return o, 0, refuse(http.StatusConflict, textEnded)
 	case f.locked:
 		return o, 0, refuse(http.StatusLocked, textLocked)
@@ -132,7 +132,7 @@ func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, fil
 	case links > 0:
 		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s is already attached to operation %s", document,
 			opid))
-	case ended(o.status) && !c.st.AllowEndStates:
+	case ended(o.status):
 		return o, 0, refuse(http.StatusConflict, textEnded)
 	}
 	return o, f.n, nil

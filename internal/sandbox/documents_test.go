@@ -124,8 +124,6 @@ func TestEndStates(t *testing.T) {
 			t.Errorf("%s: %d %s", status, r.status, r.body)
 		}
 	}
-	configure(t, s, `{"allow_end_states": true}`)
-	c.want(200, "DELETE", path(opid, doc), nil)
 }
 
 func TestAttach(t *testing.T) {

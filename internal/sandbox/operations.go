@@ -516,7 +516,6 @@ func drawAmounts(seed uint64, n int, from, to string) operationAmounts {
 // change runs f in one transaction, like a call by the service itself.
 func (s *store) change(ctx context.Context, f func(c *call, tx *sql.Tx) error) error {
 	c := &call{store: s, ctx: context.WithoutCancel(ctx), at: s.clock()}
-	c.now = c.at
 	return s.write(ctx, func(tx *sql.Tx) (err error) {
 		if c.st, err = loadSettings(ctx, tx); err != nil {
 			return err

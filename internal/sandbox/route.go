@@ -156,8 +156,7 @@ type call struct {
 	r       *http.Request
 	params  []string // values of the pattern's wildcards
 	st      settings
-	at      time.Time // by the service's clock; for storage and comparison
-	now     time.Time // the same as clients see it; see Variants
+	at      time.Time // by the service's clock
 	warning string    // about the rate
 	token   string    // fingerprint of the access token
 }
@@ -230,7 +229,6 @@ func failure(err error) answer {
 // serve handles a request: rate, authorization, handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.clock()}
-	c.now = c.at.Add(s.variants.Load().Skew)
 	blocked, err := accept(c, rt)
 	switch {
 	case err != nil:
@@ -270,7 +268,7 @@ func send(w http.ResponseWriter, c *call, a answer) {
 		w.Header().Set("X-RateLimit-Warning", c.warning)
 	}
 	maps.Copy(w.Header(), a.header)
-	w.Header().Set("Date", c.now.UTC().Format(http.TimeFormat))
+	w.Header().Set("Date", c.at.UTC().Format(http.TimeFormat))
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
 	w.Write(a.body) // fails if the client has left

@@ -163,15 +163,6 @@ func (s *Service) Now() time.Time { return s.clock() }
 // Go runs f until Close, which ends its context and waits for it.
 func (s *Service) Go(f func(ctx context.Context)) { s.work.Go(func() { f(s.running) }) }
 
-// Variants are what the service does differently where its documents say nothing.
-type Variants struct {
-	Skew       time.Duration // of the Date header and of the times in tokens
-	ShareApart bool          // a share changes neither the application nor the customer's status
-}
-
-// Vary sets the variants of this process; the zero value is the usual service.
-func (s *store) Vary(v Variants) { s.variants.Store(&v) }
-
 // Defaults of Options.
 const (
 	DefaultOperations = 500
@@ -180,8 +171,6 @@ const (
 	DefaultAccessTTL  = 5 * time.Minute
 	DefaultRefreshTTL = 15 * time.Minute
 	DefaultHookSecret = "sandbox-hook-secret-of-36-characters"
-	// DefaultShareTokenField is the body field that carries a share token.
-	DefaultShareTokenField = "token"
 )
 
 // Options say how the service behaves. The file is the server: options that
@@ -202,19 +191,10 @@ type Options struct {
 
 	AccessTTL  time.Duration // default 5 min
 	RefreshTTL time.Duration // default 15 min
-	// TTLUnit is how accessTtl and refreshTtl are written in answers:
-	// "s" (default), "ms", "min", "epoch_s", "epoch_ms", "string" (seconds in quotes).
-	TTLUnit string
 
 	Login, Password string
 	TOTPSecret      string // base32; a code is then demanded at every login and refresh
 	StrictLogin     bool   // a login kills older refresh tokens too
-	OpaqueTokens    bool   // access tokens are no JWT
-	MarkerPrefix    string // [A-Za-z0-9_-]; found in every token, for leak scans
-	TokenSuffix     string // put behind every refresh token: odd characters, length
-
-	BaaS            bool   // share calls answer 403
-	ShareTokenField string // default "token"
 
 	HookURL      string        // switches webhooks on, all kinds
 	HookSecret   string        // default DefaultHookSecret
@@ -239,23 +219,15 @@ type settings struct {
 	Newest     int64  `json:"newest,omitempty"` // creation of the newest sample operation, Unix nanoseconds; 0: baseTime
 	Span       span   `json:"span,omitempty"`   // that sample operations are spread over; 0: minutes apart
 
-	AccessTTL  span   `json:"access_ttl"`
-	RefreshTTL span   `json:"refresh_ttl"`
-	TTLUnit    string `json:"ttl_unit"`
+	AccessTTL  span `json:"access_ttl"`
+	RefreshTTL span `json:"refresh_ttl"`
 
-	Login        string `json:"login"`
-	Password     string `json:"password"`
-	UserID       string `json:"user_id"`
-	TOTPSecret   string `json:"totp_secret"`
-	StrictLogin  bool   `json:"strict_login"`
-	OpaqueTokens bool   `json:"opaque_tokens"`
-	MarkerPrefix string `json:"marker_prefix"`
-	TokenSuffix  string `json:"token_suffix"`
-	SigningKey   []byte `json:"signing_key"`
-
-	BaaS            bool   `json:"baas"`
-	AllowEndStates  bool   `json:"allow_end_states"`
-	ShareTokenField string `json:"share_token_field"`
+	Login       string `json:"login"`
+	Password    string `json:"password"`
+	UserID      string `json:"user_id"`
+	TOTPSecret  string `json:"totp_secret"`
+	StrictLogin bool   `json:"strict_login"`
+	SigningKey  []byte `json:"signing_key"`
 
 	Hook         hookParameters `json:"hook"`
 	HookBackoff  span           `json:"hook_backoff"`
@@ -279,11 +251,10 @@ func (d *span) UnmarshalText(b []byte) error {
 func newSettings(o Options) settings {
 	s := settings{
 		Seed: o.Seed, Operations: o.Operations, Ordinary: !o.Odd,
-		AccessTTL: span(DefaultAccessTTL), RefreshTTL: span(DefaultRefreshTTL), TTLUnit: "s",
+		AccessTTL: span(DefaultAccessTTL), RefreshTTL: span(DefaultRefreshTTL),
 		Login: DefaultLogin, Password: DefaultPassword,
-		ShareTokenField: DefaultShareTokenField,
-		Hook:            hookParameters{JWTSecret: DefaultHookSecret},
-		HookBackoff:     span(time.Second), HookAttempts: 12,
+		Hook:        hookParameters{JWTSecret: DefaultHookSecret},
+		HookBackoff: span(time.Second), HookAttempts: 12,
 		PerMinute: limit.Recommended(),
 	}
 	if s.Operations <= 0 {
@@ -306,16 +277,10 @@ func newSettings(o Options) settings {
 func (s *settings) apply(o Options) error {
 	set(&s.AccessTTL, span(o.AccessTTL))
 	set(&s.RefreshTTL, span(o.RefreshTTL))
-	set(&s.TTLUnit, o.TTLUnit)
 	set(&s.Login, o.Login)
 	set(&s.Password, o.Password)
 	set(&s.TOTPSecret, o.TOTPSecret)
 	set(&s.StrictLogin, o.StrictLogin)
-	set(&s.OpaqueTokens, o.OpaqueTokens)
-	set(&s.MarkerPrefix, o.MarkerPrefix)
-	set(&s.TokenSuffix, o.TokenSuffix)
-	set(&s.BaaS, o.BaaS)
-	set(&s.ShareTokenField, o.ShareTokenField)
 	set(&s.HookBackoff, span(o.HookBackoff))
 	set(&s.HookAttempts, o.HookAttempts)
 	set(&s.HardLimits, o.HardLimits)
@@ -332,11 +297,6 @@ func (s *settings) apply(o Options) error {
 }
 
 func (s *settings) check() error {
-	switch s.TTLUnit {
-	case "s", "ms", "min", "epoch_s", "epoch_ms", "string":
-	default:
-		return fmt.Errorf("sandbox: unknown unit of token lifetimes %q", s.TTLUnit)
-	}
 	if s.AccessTTL <= 0 || s.RefreshTTL <= 0 {
 		return fmt.Errorf("sandbox: token lifetimes must be positive")
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	sqlite "modernc.org/sqlite"
@@ -135,8 +134,6 @@ type store struct {
 	db, ro *sql.DB // writes (one connection, immediate transactions); reads
 	clock  func() time.Time
 	raised chan struct{} // holds one token: something was put into the outbox
-
-	variants atomic.Pointer[Variants]
 }
 
 // openStore opens the file, and makes it with its sample data when it is new.
@@ -145,7 +142,6 @@ func openStore(ctx context.Context, o Options) (*store, error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	s.Vary(Variants{})
 	if err := s.open(ctx, o); err != nil {
 		return nil, errors.Join(err, s.closePools())
 	}

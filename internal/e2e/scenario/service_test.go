@@ -62,7 +62,8 @@ func serve(o serviceOptions) (string, error) {
 		return "", err
 	}
 	s, err := faulty.Open(context.Background(), faulty.Options{Options: sandbox.Options{Operations: cmp.Or(o.Operations, 3), AccessTTL: o.Access,
-		RefreshTTL: o.Refresh, MarkerPrefix: "MARKERtoken", Login: account, Password: o.Password, StrictLogin: true}, Faults: faults})
+		RefreshTTL: o.Refresh, Login: account, Password: o.Password, StrictLogin: true}, Faults: faults,
+		Style: faulty.Style{Marker: "MARKERtoken"}})
 	if err != nil {
 		return "", err
 	}

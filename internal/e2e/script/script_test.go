@@ -137,7 +137,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		case "operations":
 			opt.Operations, err = strconv.Atoi(v)
 		case "baas":
-			opt.BaaS = true
+			opt.Faults, err = faulty.ParseFaults("status=share:403/baas")
 		case "hard":
 			opt.HardLimits = true
 		case "totp":

@@ -141,6 +141,8 @@ func (c *call) varied() answer {
 		a := errorAnswer(http.StatusNotFound, textUnconfigured)
 		a.refused = true
 		return a
+	case on[variantApart] && (c.rt.Name == "share" || c.rt.Name == "finalize"):
+		return c.apart()
 	case on[variantWhole] && c.rt.Name == "tree":
 		return c.wholeTree()
 	}

@@ -33,6 +33,7 @@ import (
 type Options struct {
 	sandbox.Options
 	Faults   Faults
+	Style    Style
 	Activity time.Duration // an operation moves on this often; 0: never
 }
 
@@ -45,6 +46,7 @@ type Service struct {
 // Open opens the service; Close ends it.
 func Open(ctx context.Context, o Options) (*Service, error) {
 	in := New(o.Faults)
+	in.style = o.Style
 	o.Odd = o.Odd || o.Faults.odd
 	o.Around = in.Around
 	s, err := sandbox.Open(ctx, o.Options)
@@ -74,6 +76,7 @@ type Injector struct {
 	routes  *http.ServeMux // answers nothing: finds the route of a request
 	names   map[string]sandbox.Route
 	admin   *http.ServeMux
+	style   Style
 
 	mu     sync.Mutex // guards what follows
 	faults Faults
@@ -96,7 +99,6 @@ func (in *Injector) Around(s *sandbox.Service, next http.Handler) http.Handler {
 		in.names[rt.Pattern] = rt
 	}
 	in.admin = in.administration()
-	in.vary()
 	return in
 }
 
@@ -105,12 +107,6 @@ func (in *Injector) SetFaults(f Faults) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.faults, in.fired = f, map[string]int{}
-	in.vary()
-}
-
-// vary passes on what only the service itself can do differently.
-func (in *Injector) vary() {
-	in.service.Vary(sandbox.Variants{Skew: in.faults.skew, ShareApart: in.faults.variants[variantApart]})
 }
 
 // ForeignLogin simulates a login by another client.
@@ -188,7 +184,7 @@ func (in *Injector) receive(w http.ResponseWriter, r *http.Request) *call {
 
 // process passes the request on, and counts it.
 func (c *call) process() answer {
-	a := c.varied()
+	a := c.styled(c.varied())
 	c.in.countAnswer(c, a)
 	return a
 }

@@ -164,7 +164,7 @@ func reset(w http.ResponseWriter) {
 // head sends the header of the whole answer.
 func head(w http.ResponseWriter, c *call, a answer) {
 	maps.Copy(w.Header(), a.header)
-	if w.Header().Get("Date") == "" {
+	if w.Header().Get("Date") == "" || c.general.skew != 0 {
 		w.Header().Set("Date", c.in.service.Now().Add(c.general.skew).UTC().Format(http.TimeFormat))
 	}
 	w.Header().Del("Content-Length")

@@ -52,7 +52,7 @@ func newRig(t testing.TB, more string) *rig {
 	t.Helper()
 	r := &rig{t: t}
 	var err error
-	if r.svc, err = faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 60, MarkerPrefix: marker}}); err != nil {
+	if r.svc, err = faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 60}, Style: faulty.Style{Marker: marker}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.svc.Close() })

@@ -54,8 +54,8 @@ func leaked(b []byte) (out []string) {
 // output, no frame, no metric, no record, no evidence and no trace.
 func TestNoSecretAnywhere(t *testing.T) {
 	t.Parallel()
-	box, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Password: canaries["the password"],
-		MarkerPrefix: canaries["a token of the pair"]}})
+	box, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Password: canaries["the password"]},
+		Style: faulty.Style{Marker: canaries["a token of the pair"]}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/sandbox"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // Marks are members with values that no output may hold while they are masked, by what they are.
@@ -48,7 +49,8 @@ const tokenMark = "MARKED-TOKEN-6173"
 // OpenMarked opens a marked world in an App of its own.
 func OpenMarked(t testing.TB) *Marked {
 	t.Helper()
-	svc, err := sandbox.Open(t.Context(), sandbox.Options{Operations: 60, MarkerPrefix: tokenMark, OpaqueTokens: true})
+	svc, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Operations: 60},
+		Style: faulty.Style{Marker: tokenMark, Opaque: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,7 @@ func inForm(form string, raw []byte) []byte {
 	return raw
 }
 
-func (m *Marked) answer(svc *sandbox.Service, w http.ResponseWriter, r *http.Request) {
+func (m *Marked) answer(svc *faulty.Service, w http.ResponseWriter, r *http.Request) {
 	rec := httptest.NewRecorder()
 	svc.Handler().ServeHTTP(rec, r)
 	body := rec.Body.Bytes()
