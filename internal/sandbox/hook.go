@@ -72,9 +72,10 @@ func setHook(c *call, in hookIn) (any, error) {
 		u.Scheme != "http" && u.Scheme != "https") {
 		return nil, refuse(http.StatusBadRequest, "hookUrl must be an http or https address")
 	}
-	return action(true, "Hook parameters saved"), c.changeSettings(c.ctx, func(st *settings) error {
-		st.Hook = hook
-		return nil
+	defer c.notifyDeliverer()
+	return action(true, "Hook parameters saved"), c.change(c.ctx, func(c *call, tx *sql.Tx) error {
+		c.st.Hook = hook
+		return storeSettings(c.ctx, tx, c.st)
 	})
 }
 

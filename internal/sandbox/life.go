@@ -20,7 +20,7 @@ const (
 	inPlay     = 12   // open operations that Live changes: the newest ones
 	caughtUp   = 60   // most operations that are added for the time since the last use
 	mostBorn   = 2000 // most operations that are added in all; then ended ones are reopened
-	keptEvents = 200  // kept of those delivered or given up: what GET /sandbox/outbox shows
+	keptEvents = 200  // kept of those delivered or given up
 )
 
 // Receive passes the webhooks for InProcessHook to h; nil ends it. Their sender is a loopback address.
@@ -153,19 +153,4 @@ func moveOperation(c *call, tx *sql.Tx, o *operationRow, status int) error {
 		return err
 	}
 	return raiseOperation(c, tx, *o)
-}
-
-// changeSettings runs f on the settings and stores the result if it is valid.
-func (s *store) changeSettings(ctx context.Context, f func(*settings) error) error {
-	err := s.change(ctx, func(c *call, tx *sql.Tx) error {
-		if err := f(&c.st); err != nil {
-			return err
-		}
-		if err := c.st.check(); err != nil {
-			return refuse(http.StatusBadRequest, err.Error())
-		}
-		return storeSettings(ctx, tx, c.st)
-	})
-	s.notifyDeliverer()
-	return err
 }

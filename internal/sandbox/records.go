@@ -116,7 +116,6 @@ type payeeAccount struct {
 	id, name, number, currency, kind, rails string
 	status                                  int
 	created, updated                        int64
-	suid                                    string
 }
 
 const counterpartyFrom = ` FROM counterparty p JOIN customer c ON c.n = p.customer`
@@ -127,13 +126,12 @@ func (p *counterpartyRow) columns() []any {
 }
 
 func (a *payeeAccount) columns() []any {
-	return []any{&a.n, &a.id, &a.name, &a.number, &a.currency, &a.kind, &a.rails, &a.status, &a.created, &a.updated,
-		&a.suid}
+	return []any{&a.n, &a.id, &a.name, &a.number, &a.currency, &a.kind, &a.rails, &a.status, &a.created, &a.updated}
 }
 
 func queryPayeeAccounts(ctx context.Context, q querier, tail string, args ...any) ([]payeeAccount, error) {
 	return query(ctx, q, (*payeeAccount).columns, `SELECT k.n, k.id, k.name, k.number, k.currency, k.kind, k.rails,
-		k.status, k.created, k.updated, p.suid
+		k.status, k.created, k.updated
 		FROM cpaccount k JOIN counterparty p ON p.n = k.counterparty`+tail, args...)
 }
 

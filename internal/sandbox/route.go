@@ -209,19 +209,14 @@ func jsonAnswer(status int, body any) answer {
 	return answer{status: status, header: http.Header{"Content-Type": {"application/json"}}, body: encode(body)}
 }
 
-func errorAnswer(status int, message string) answer {
-	return jsonAnswer(status, map[string]string{"error": message})
-}
-
 func failure(err error) answer {
-	var r *refusal
-	if !errors.As(err, &r) {
-		return errorAnswer(http.StatusInternalServerError, "internal error: "+err.Error())
-	}
-	a := errorAnswer(r.status, r.message)
+	r := refuse(http.StatusInternalServerError, "internal error: "+err.Error())
+	errors.As(err, &r)
+	body := object{"error", r.message}
 	if r.action {
-		a = jsonAnswer(r.status, action(false, r.message))
+		body = action(false, r.message)
 	}
+	a := jsonAnswer(r.status, body)
 	maps.Copy(a.header, r.header)
 	return a
 }
@@ -229,37 +224,33 @@ func failure(err error) answer {
 // serve handles a request: rate, authorization, handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.clock()}
-	blocked, err := accept(c, rt)
+	body, err := any(nil), accept(c, rt)
+	if err == nil {
+		body, err = run(c, rt)
+	}
+	a, whole := body.(answer)
 	switch {
 	case err != nil:
-		send(w, c, failure(err))
-	case blocked != nil: // above the hard limits
-		send(w, c, *blocked)
-	default:
-		send(w, c, run(c, rt))
+		a = failure(err)
+	case !whole:
+		a = jsonAnswer(http.StatusOK, body)
 	}
+	send(w, c, a)
 }
 
-func run(c *call, rt route) answer {
+func run(c *call, rt route) (any, error) {
 	switch {
 	case rt.known:
-		return failure(refuse(http.StatusMethodNotAllowed, "Method not allowed"))
+		return nil, refuse(http.StatusMethodNotAllowed, "Method not allowed")
 	case rt.handle == nil:
-		return failure(refuse(http.StatusNotFound, "Not found"))
+		return nil, refuse(http.StatusNotFound, "Not found")
 	}
 	if !rt.open() {
 		if err := authorize(c); err != nil {
-			return failure(err)
+			return nil, err
 		}
 	}
-	body, err := rt.handle(c)
-	if err != nil {
-		return failure(err)
-	}
-	if a, whole := body.(answer); whole {
-		return a
-	}
-	return jsonAnswer(http.StatusOK, body)
+	return rt.handle(c)
 }
 
 // send writes a to the wire.
