@@ -202,9 +202,11 @@ func TestStormOf401(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
+		mu.Lock()
 		if arrived != 200 {
 			w.Errorf("%d calls are on their way", arrived)
 		}
+		mu.Unlock()
 		w.svc.foreignLogin()
 		wg.Wait()
 		if w.counts(2, 0); most > 3 {

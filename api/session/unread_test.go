@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -98,10 +99,9 @@ func (c unread) play(t *testing.T) {
 	}
 	store := NewMemory(clock)
 	start := time.Now()
-	made := 0
+	var made atomic.Uint64
 	process := func(change func(*Config)) *Manager {
-		made++
-		return simManager(t, store, clock, svc, 3, uint64(100+made), change)
+		return simManager(t, store, clock, svc, 3, 100+made.Add(1), change)
 	}
 	var wg sync.WaitGroup
 	for i := range 6 {
