@@ -286,8 +286,8 @@ func (s *scene) found(cause verdict.Cause, after time.Duration) {
 // over waits until the finding has ended, by the server and by the check.
 func (s *scene) over(cause verdict.Cause, said string) {
 	s.t.Helper()
-	last, limit := "", patience
-	if consoles() { // so many logins have failed meanwhile that the next one waits for minutes
+	last, limit := "", 2*patience // after four failed logins the next one waits for a minute
+	if consoles() {               // so many logins have failed meanwhile that the next one waits for minutes
 		limit = 6 * time.Minute
 	}
 	if s.metrics != "" {

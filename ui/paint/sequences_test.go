@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -70,7 +72,8 @@ var sent = []struct{ terminal, bytes, want string }{
 // terminalLine is a program with what a terminal sends it, in simulated time.
 type terminalLine struct {
 	io.Writer
-	got []string
+	mu  sync.Mutex
+	got []string // guarded by mu
 }
 
 func (l *terminalLine) Init() tea.Cmd { return nil }
@@ -78,6 +81,8 @@ func (l *terminalLine) View() string  { return "" }
 
 // Update notes keys one by one: what came together is not the same when it is cut.
 func (l *terminalLine) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch msg := msg.(type) {
 	case tea.KeyMsg:
 		if msg.Type != tea.KeyRunes || msg.Paste || msg.Alt {
@@ -96,9 +101,13 @@ func (l *terminalLine) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return l, nil
 }
 
+func (l *terminalLine) forget() { l.mu.Lock(); l.got = nil; l.mu.Unlock() }
+
+func (l *terminalLine) keys() []string { l.mu.Lock(); defer l.mu.Unlock(); return slices.Clone(l.got) }
+
 // after sends the parts with a gap between them, and returns what they were within a second.
 func (l *terminalLine) after(gap time.Duration, parts ...string) string {
-	l.got = nil
+	l.forget()
 	for i, part := range parts {
 		if i > 0 {
 			time.Sleep(gap)
@@ -108,7 +117,7 @@ func (l *terminalLine) after(gap time.Duration, parts ...string) string {
 	}
 	time.Sleep(time.Second)
 	synctest.Wait()
-	return strings.Join(l.got, " ")
+	return strings.Join(l.keys(), " ")
 }
 
 // onLine runs f beside a program with the mouse on.
@@ -157,12 +166,12 @@ func TestEscapeAlone(t *testing.T) {
 	onLine(t, func(t *testing.T, l *terminalLine) {
 		_, _ = io.WriteString(l, "\x1b")
 		time.Sleep(100 * time.Millisecond)
-		if synctest.Wait(); len(l.got) != 0 {
-			t.Errorf("%q within 100 ms", l.got)
+		if synctest.Wait(); len(l.keys()) != 0 {
+			t.Errorf("%q within 100 ms", l.keys())
 		}
 		time.Sleep(50 * time.Millisecond)
-		if synctest.Wait(); len(l.got) != 1 {
-			t.Errorf("%q within 150 ms", l.got)
+		if synctest.Wait(); len(l.keys()) != 1 {
+			t.Errorf("%q within 150 ms", l.keys())
 		}
 		if got := l.after(150*time.Millisecond, "\x1b", "j"); got != "esc j" {
 			t.Errorf("%q", got)

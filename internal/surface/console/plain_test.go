@@ -14,7 +14,6 @@ import (
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/e2e/racedetector"
-	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/surface/console"
 )
 
@@ -257,15 +256,10 @@ func TestRefusedSharesAreExplained(t *testing.T) {
 	p.say(file, "Type yes to apply")
 	p.say("yes", "Applying the share token refused.", "A share token was already applied", "Outstanding sets: ",
 		"opdeck does not know what is outstanding")
-	if err := faulty.Of(a.Sandbox).Configure(t.Context(), []byte(`{"baas": true}`)); err != nil {
-		t.Fatal(err)
-	}
 	p.say("compliance " + other)
 	p.say("share")
 	p.say(file)
-	p.say("yes", "Applying the share token refused.", "The service refused the share token (403). By its documents it does so for accounts on the "+
-		"BaaS verification program", "Secrets are not kept: type it again.", "File with the token, or back:")
-	p.say("back", "Unchanged.")
+	p.say("yes", "The token was not applied.", "for a customer of type CORPORATE", "Try again with a corrected token (share).")
 	p.say("share", "works once and is valid for about 20 minutes") // it is never off for ever
 	p.say("back")
 	if err := p.leave(); err != nil {
