@@ -306,8 +306,10 @@ func (x *terminal) closes(text string) *terminal {
 	x.t.Helper()
 	for range 20 {
 		x.escape()
-		if !strings.Contains(painttest.Content(x.screen()), text) {
-			return x
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if !strings.Contains(painttest.Content(x.screen()), text) {
+				return x
+			}
 		}
 	}
 	x.t.Fatalf("esc does not close %q:\n%s", text, x.screen())
