@@ -23,7 +23,7 @@ var writeFaults = []Fault{
 		Old: "err != nil || holder == nil || !free(*holder) {", New: "err != nil || holder == nil {"},
 	{Name: "doubt-not-asked", Breaks: "A write in doubt is refused before its guard, its approval and its intent.",
 		File: "api/gate.go", In: "api/endpoint",
-		Old: "case d == nil:", New: "case d == nil || d.Kind == act.Kind:"},
+		Old: "case d == nil:", New: "case d == nil || act.Item != \"\":"},
 	{Name: "opposite-not-in-doubt", Breaks: "While a write is in doubt, its opposite is not sent.",
 		File: "api/write.go", In: "internal/domain/followup",
 		Old: "if r.Opposite != \"\" {", New: "if r.Opposite != \"\" && act.Item == \"\" {"},
