@@ -22,8 +22,8 @@ var lookedOperations = []scene{
 	{name: "empty", title: "An index that nothing was read into", first: true, where: "Operations",
 		word: "nothing was read yet", steps: []step{{"", "nothing was read yet"}, {"?", "╭─ Help"},
 			{esc, "nothing was read yet"}}},
-	{name: "begun", title: "The first page of the first read", first: true, where: "Operations", word: "100 " +
-		"read so far",
+	{name: "begun", title: "The first page of the first read", first: true, where: "Operations",
+		word:  "read so far: 100 operations",
 		steps: []step{{"", "nothing was read yet"}, {"r", "read so far: 100 operations"}}},
 	{name: "by-type", title: "Totals by type", where: "Operations", word: "WITHDRAW",
 		steps: toTotals("T by type", "T by customer")},
