@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -32,6 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		if file := os.Getenv(lockerVariable); file != "" {
 			return locks(file)
+		}
+		flag.Parse()
+		if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+			_ = flag.Set("test.parallel", "8") // journeys mostly wait for a screen or for time to pass
 		}
 		if binary != "" {
 			return m.Run()
