@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"opdeck/api/elapsed"
-	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/limit"
 	"opdeck/api/reach"
@@ -208,10 +207,6 @@ func (e *Error) ofAddress(r Request) {
 // refusal is the error of a call whose route refuses a session that other routes accept: with a 401, or with words
 // that elsewhere mean the session.
 func refusal(ctx context.Context, r Request, a Answer, err error) error {
-	var why *session.Error
-	if errors.As(err, &why) {
-		evidence.Note(ctx, why.Why)
-	}
 	e := Classify(r.Op, a.Status, a.Body)
 	if a.Status == http.StatusUnauthorized {
 		e.Kind, e.Rule, e.Remedy = Refused, RuleForbidden, Remedy{Kind: AskOperator}

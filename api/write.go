@@ -355,7 +355,7 @@ func refusalOf(r WriteRule, op string, a Answer, body Object, words string, here
 	e := Classify(op, a.Status, a.Body)
 	e.RequestID = a.RequestID
 	switch {
-	case !here && session.Dead(a.Status, a.Body, r.OwnToken):
+	case !here && session.Dead(a.Status, a.Body):
 		e.Kind, e.Rule, e.Remedy = AuthFailed, "", Remedy{Kind: Login}
 	case r.Refused != nil && r.Refused(e, words, body, a):
 	case e.Rule != "":
@@ -428,7 +428,7 @@ func (r WriteRule) refusal(body Object, a Answer) (words string, no bool) {
 // forSession is the status that the session gets for an answer to r: 401 if the service says in other words that the
 // token has expired.
 func forSession(r Request, a Answer) int {
-	if a.err != nil || r.Raw && a.Status < 300 || !session.Dead(a.Status, a.Body, r.OwnToken) {
+	if a.err != nil || r.Raw && a.Status < 300 || !session.Dead(a.Status, a.Body) {
 		return a.Status
 	}
 	return http.StatusUnauthorized

@@ -1,6 +1,5 @@
-// Package evidence records what conclusions are based on. Code that concludes something (done, not done, complete,
-// accepted, dead, another client, gone) makes a Conclusion of its reads and asks Flaw whether it holds. There is no
-// other way.
+// Package evidence records what conclusions about objects are based on. Code that concludes something (done, not done,
+// complete, accepted, gone) makes a Conclusion of its reads and asks Flaw whether it holds. There is no other way.
 package evidence
 
 import (
@@ -135,13 +134,10 @@ const (
 	Accepted  Kind = "accepted"  // the result of a customer's verification
 	Complete  Kind = "complete"  // whether all operations are known
 	Gone      Kind = "gone"      // the service no longer has the operation
-	Dead      Kind = "dead"      // the service no longer accepts a pair
-	Foreign   Kind = "foreign"   // another client uses the account
-	Forbidden Kind = "forbidden" // the account is not authorised for one route
 )
 
 // Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Act, Accepted, Complete, Gone, Dead, Foreign, Forbidden} }
+func Kinds() []Kind { return []Kind{Act, Accepted, Complete, Gone} }
 
 // Conclusion is a statement about an object, with its evidence.
 type Conclusion struct {
@@ -225,7 +221,7 @@ func (b *Book) Add(c Conclusion) {
 }
 
 // many reports that several conclusions of the kind can hold about one object, with different words.
-func (c Conclusion) many() bool { return c.Kind == Act || c.Kind == Forbidden }
+func (c Conclusion) many() bool { return c.Kind == Act }
 
 // About lists the conclusions about an object, newest first, then those about the list and the session; "": all.
 func (b *Book) About(object string) (out []Conclusion) {

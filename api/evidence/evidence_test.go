@@ -106,9 +106,9 @@ func TestBookKeepsTheNewestOfEachObject(t *testing.T) {
 	if got := b.About("op-2"); len(got) != 1 || got[0].Says != "complete" {
 		t.Errorf("about op-2, of which a later conclusion says otherwise: %+v", got)
 	}
-	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Forbidden, Says: "not authorised for GET /a"})
-	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Forbidden, Says: "not authorised for GET /b"})
-	if got := b.About("op-2"); len(got) != 3 || got[0].Object != "op-2" || got[1].Says != "not authorised for GET /b" {
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Act, Says: "session reset"})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Act, Says: "logged in"})
+	if got := b.About("op-2"); len(got) != 3 || got[0].Object != "op-2" || got[1].Says != "logged in" {
 		t.Errorf("about op-2 and the session: %+v", got)
 	}
 	if got := b.About(""); len(got) != 5 {

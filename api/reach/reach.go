@@ -52,15 +52,22 @@ const (
 	Useless     Class = "useless"      // answered, and of no use to this call; Shape says with what
 	Throttled   Class = "throttled"    // 429
 	NoRoute     Class = "no_route"     // 404 or 405 where the login belongs
-	Locked      Class = "locked"       // the account is locked
-	Disabled    Class = "disabled"     // the account or its login is disabled
+	Locked      Class = "locked"       // the account is locked (423)
 	TwoFactor   Class = "two_factor"   // a code is demanded
-	Password    Class = "password"     // login or password are wrong
-	Unclear     Class = "unclear"      // the words may mean the password or a code
-	Refused     Class = "refused"      // refused for a reason that no known words name
+	Password    Class = "password"     // login or password refused (401)
+	Refused     Class = "refused"      // refused for another reason; Said quotes it
 	NoPassword  Class = "no_password"  // this host has no password to send
 	NotAnswered Class = "not_answered" // no usable answer, for a reason that is not known
 )
+
+// UnmarshalText reads a class that a program has stored; what older programs told apart by the service's words is
+// Refused.
+func (c *Class) UnmarshalText(text []byte) error {
+	if *c = Class(text); *c == "disabled" || *c == "unclear" {
+		*c = Refused
+	}
+	return nil
+}
 
 // Fault is one failure.
 type Fault struct {
@@ -87,7 +94,7 @@ func (f Fault) Instead() bool {
 // Answered reports whether the service itself answered.
 func (f Fault) Answered() bool {
 	switch f.Class {
-	case Failed, Gone, Useless, Unreadable, Throttled, NoRoute, Locked, Disabled, TwoFactor, Password, Unclear, Refused:
+	case Failed, Gone, Useless, Unreadable, Throttled, NoRoute, Locked, TwoFactor, Password, Refused:
 		return true
 	}
 	return false
@@ -259,9 +266,9 @@ var words = map[Class]string{
 	Useless: "an answer of no use",
 	Page:    "a web page instead of an answer", Garbage: "not JSON", TooLong: "longer than an answer to a login",
 	Unreadable: "no tokens that can be read", Throttled: "too many requests", NoRoute: "no such address",
-	Locked: "the account is locked", Disabled: "the account or its login is disabled",
+	Locked:    "the account is locked",
 	TwoFactor: "a two-factor code is required", Password: "login or password refused",
-	Unclear: "password or two-factor code refused", Refused: "refused", NoPassword: "the password is not available",
+	Refused: "refused", NoPassword: "the password is not available",
 	NotAnswered: "no usable answer",
 }
 

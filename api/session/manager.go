@@ -274,7 +274,7 @@ func (m *Manager) force(ctx context.Context, login bool) error {
 	if err != nil {
 		return storeError(err)
 	}
-	why := cause{reason: reasonAsked, incarnation: first.Incarnation, gen: first.Gen, force: true, login: login}
+	why := cause{reason: ReasonAsked, incarnation: first.Incarnation, gen: first.Gen, force: true, login: login}
 	for {
 		if err := m.await(ctx, why); err != nil {
 			return err
@@ -432,37 +432,37 @@ type cause struct {
 
 // Reasons of rotations, as the history shows them.
 const (
-	reasonFirst    = "no_pair"
-	reasonDoubtful = "pair_in_doubt"
-	reasonDue      = "due"
-	reasonLapsed   = "refresh_token_lapsed"
-	reasonGone     = "holder_gone"
-	reasonRollback = "store_went_back"
-	reasonRefused  = "token_refused"
-	reasonAsked    = "asked_for"
+	ReasonFirst    = "no_pair"
+	ReasonDoubtful = "pair_in_doubt"
+	ReasonDue      = "due"
+	ReasonLapsed   = "refresh_token_lapsed"
+	ReasonGone     = "holder_gone"
+	ReasonRollback = "store_went_back"
+	ReasonRefused  = "token_refused"
+	ReasonAsked    = "asked_for"
 )
 
 // need is the cause for a call that finds no usable pair.
 func need(r Row, before seen) cause {
-	c := cause{incarnation: r.Incarnation, gen: r.Gen, reason: reasonDue}
+	c := cause{incarnation: r.Incarnation, gen: r.Gen, reason: ReasonDue}
 	switch {
 	case r.rolledBack(before):
-		c.reason = reasonRollback
+		c.reason = ReasonRollback
 	case r.State == None:
-		c.reason = reasonFirst
+		c.reason = ReasonFirst
 	case r.Phase.Sent():
-		c.reason = reasonGone
+		c.reason = ReasonGone
 	case r.State == Doubtful:
-		c.reason = reasonDoubtful
+		c.reason = ReasonDoubtful
 	case r.kind() == ByLogin:
-		c.reason = reasonLapsed
+		c.reason = ReasonLapsed
 	}
 	return c
 }
 
 // refused is the cause for a call whose pair got a 401.
 func refused(a Access, route string, premature bool) cause {
-	return cause{reason: reasonRefused, incarnation: a.Incarnation, gen: a.Gen, route: route, doubt: true,
+	return cause{reason: ReasonRefused, incarnation: a.Incarnation, gen: a.Gen, route: route, doubt: true,
 		premature: premature}
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"net"
 	"net/netip"
 	"net/url"
@@ -16,7 +14,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"opdeck/api/evidence"
 	"opdeck/api/limit"
 )
 
@@ -52,19 +49,10 @@ type Status struct {
 	History     []Event       // oldest first, the last 100
 	HeldFor     time.Duration // how long Holder has had the lease
 	EndsAfter   time.Duration // the age at which tokens end before they expire; 0: they do not
-	Verdict     Verdict       // the diagnosis of the history
 	AsOf        time.Time     // the store's wall clock at the read
 	// Ahead is how far the store's clock is ahead of this host's. All times here are the store's, in words too;
 	// subtract Ahead for this host's.
 	Ahead time.Duration
-}
-
-// InstancesText is the number of processes that share the session, for people.
-func (s Status) InstancesText() string {
-	if s.AtMost {
-		return fmt.Sprintf("at most %d", s.Instances)
-	}
-	return fmt.Sprint(s.Instances)
 }
 
 // Lifetime of a token.
@@ -95,7 +83,7 @@ type Last struct {
 	Took    time.Duration
 }
 
-// Status reads the shared state and notes its conclusions. It makes no call to the service.
+// Status reads the shared state. It makes no call to the service.
 func (m *Manager) Status(ctx context.Context) (Status, error) {
 	m.beat(ctx)
 	row, _, err := m.load(ctx)
@@ -114,11 +102,7 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, storeError(err)
 	}
-	s := m.describe(row, counts, events, instances)
-	for _, c := range s.Verdict.Why {
-		evidence.Note(ctx, c)
-	}
-	return s, nil
+	return m.describe(row, counts, events, instances), nil
 }
 
 func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, instances []Instance) Status {
@@ -162,8 +146,7 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 		}
 	}
 	s.Refused = refusedAt(events, row, now)
-	row.At = now // events were moved likewise
-	s.Verdict, s.EndsAfter = Diagnose(events, row), row.learnt()
+	s.EndsAfter = row.learnt()
 	return s
 }
 
@@ -173,7 +156,7 @@ func refusedAt(events []Event, row Row, now time.Time) time.Time {
 	for _, e := range slices.Backward(events) {
 		refused := e.Kind == EventPremature || e.Kind == EventUnauthorized && (e.Reason == YoungPair || e.Reason == Early)
 		switch {
-		case e.rotated(), e.Kind == EventRoute && e.Gen == row.Gen:
+		case e.Rotated(), e.Kind == EventRoute && e.Gen == row.Gen:
 			return time.Time{}
 		case !refused || e.Gen != row.Gen || e.Session != row.Incarnation:
 		case slices.ContainsFunc(row.Routes, func(m RouteMark) bool {
@@ -243,99 +226,6 @@ func MaskAccount(account string) string {
 	}
 	return account[:n] + "•••"
 }
-
-// LifetimeJSON is a Lifetime for programs, in seconds with one decimal.
-type LifetimeJSON struct {
-	TTL       float64    `json:"ttl_seconds"`
-	Remaining float64    `json:"remaining_seconds"`
-	ExpiresAt *time.Time `json:"expires_at"`
-	DeadSince *time.Time `json:"dead_since"`
-}
-
-// CauseJSON is the cause of the pair's end.
-type CauseJSON struct {
-	Cause     Cause      `json:"culprit"`
-	At        *time.Time `json:"at"`
-	Sentence  string     `json:"sentence"`
-	Evidence  []string   `json:"evidence"`
-	OverSince *time.Time `json:"over_since"`
-}
-
-func (v Verdict) json() *CauseJSON {
-	if v.Cause == NoCause {
-		return nil
-	}
-	return &CauseJSON{v.Cause, stamp(v.At), v.Sentence, append([]string{}, v.Evidence...), stamp(v.Over)}
-}
-
-func (l Lifetime) json() LifetimeJSON {
-	out := LifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
-	if l.Dead {
-		out.DeadSince = out.ExpiresAt
-	}
-	return out
-}
-
-func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
-
-func stamp(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC().Truncate(time.Millisecond)
-	return &t
-}
-
-// StatusJSON is the object of `opdeck session status`; missing times are null.
-type StatusJSON struct {
-	Context      string       `json:"context"`
-	BaseURL      string       `json:"base_url"`
-	Account      string       `json:"account"`
-	State        string       `json:"state"`
-	Generation   int64        `json:"generation"`
-	Access       LifetimeJSON `json:"access"`
-	Refresh      LifetimeJSON `json:"refresh"`
-	NextRotation *time.Time   `json:"next_rotation_at"`
-	Holder       *HolderJSON  `json:"holder"` // null: no rotation
-	Instances    int          `json:"instances"`
-	Counts       Counts       `json:"counts"`
-	Last         *LastJSON    `json:"last"`
-	Warning      string       `json:"warning"`
-	Cause        *CauseJSON   `json:"cause"` // null: no known problem
-	Borrowers    []Borrower   `json:"borrowers"`
-}
-
-// HolderJSON is the process that is rotating.
-type HolderJSON struct {
-	Host string `json:"host"`
-	PID  int    `json:"pid"`
-}
-
-// LastJSON is the last call for tokens.
-type LastJSON struct {
-	Kind    Kind       `json:"kind"`
-	At      *time.Time `json:"at"`
-	Outcome Outcome    `json:"outcome"`
-	TookMS  int64      `json:"took_ms"`
-}
-
-// JSON is the status for programs.
-func (s Status) JSON() StatusJSON {
-	out := StatusJSON{
-		s.Context, s.BaseURL, s.Account, s.State, s.Generation, s.Access.json(), s.Refresh.json(), stamp(s.NextRotation),
-		nil, s.Instances, s.Counts, nil, s.Warning, s.Verdict.json(), append([]Borrower{}, s.Borrowers...),
-	}
-	if s.Holder != nil {
-		out.Holder = &HolderJSON{s.Holder.Host, s.Holder.PID}
-	}
-	if s.Last != nil {
-		out.Last = &LastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
-	}
-	return out
-}
-
-// MarshalJSON writes the status for programs.
-func (s Status) MarshalJSON() ([]byte, error) { return json.Marshal(s.JSON()) }
 
 // Watch sends the status at once and after each change, which it polls for (at least 200 ms apart), until ctx ends
 // and the channel is closed. A slow reader gets only the newest status. If the store fails, the Status has a Warning
@@ -459,100 +349,35 @@ func lifetimeOf(token string) (life time.Duration, exp time.Time, ok bool) {
 // epoch reports whether v can be a time in seconds (years 2001 to 2286).
 func epoch(v float64) bool { return v >= 1e9 && v < 1e10 }
 
-// unit is a possible unit of an announced lifetime.
-type unit int
-
+// Longer lifetimes are not believed: a number above is no number of seconds.
 const (
-	seconds unit = iota
-	millis
-	epochSeconds
-	epochMillis
-	minutes
-	noUnit
+	longest       = 30 * 24 * time.Hour
+	longestAccess = 24 * time.Hour
 )
 
-// read turns v into a duration; now is the service's clock.
-func (u unit) read(v float64, now time.Time) time.Duration {
-	switch u {
-	case seconds:
-		return span(v)
-	case millis:
-		return span(v / 1e3)
-	case epochSeconds:
-		return span(v - float64(now.UnixMilli())/1e3)
-	case epochMillis:
-		return span(v/1e3 - float64(now.UnixMilli())/1e3)
-	case minutes:
-		return span(v * 60)
+// accessLife returns how long an access token lives: what the service announces (0: nothing that is understood),
+// unless the token's own lifetime jwt (0: not known) is shorter; else jwt; else the documented lifetime. warning says
+// what was assumed. A wrong one is learnt from the age at which pairs end (rule E6).
+func accessLife(announced, jwt time.Duration) (life time.Duration, warning string) {
+	switch {
+	case announced > longestAccess:
+		return accessLife(0, jwt)
+	case announced > 0 && jwt > 0 && announced > jwt:
+		return jwt, "the service announces a lifetime that its own token contradicts; opdeck uses the token's"
+	case announced > 0:
+		return announced, ""
+	case jwt >= time.Second:
+		return min(jwt, longestAccess), ""
 	}
-	return 0
+	return documentedAccess, "the answer has no lifetime of the access token in seconds; opdeck assumes the documented " +
+		documentedAccess.String() + " ([service] " + accessTTLKey + " names the member)"
 }
 
-// span converts seconds; an implausible length is 0.
-func span(s float64) time.Duration {
-	if math.IsNaN(s) || s <= 0 || s > 1e9 {
-		return 0
-	}
-	return time.Duration(s * float64(time.Second))
-}
-
-func plausible(d time.Duration) bool { return d >= time.Second && d <= 24*time.Hour }
-
-// accessLife returns how long an access token lives (protocol section 2.4): v as announced, jwt its own exp - iat (0:
-// unknown), now the service's clock. ok is false if nothing plausible was announced and nothing else is known.
-func accessLife(v float64, jwt time.Duration, now time.Time) (life time.Duration, u unit, warning string, ok bool) {
-	if jwt > 0 {
-		near := max(2*time.Second, jwt/20)
-		for _, u := range []unit{seconds, millis, epochSeconds, epochMillis, minutes} {
-			if d := u.read(v, now); d > 0 && (d-jwt).Abs() <= near {
-				return d, u, "", true
-			}
-		}
-		if d := seconds.read(v, now); plausible(d) && d < jwt {
-			return d, seconds, "", true
-		}
-		return jwt, noUnit, "the service announces a lifetime that its own token contradicts; opdeck uses the token's", true
-	}
-	life, u = likely(v, 24*time.Hour, documentedAccess, now)
-	return life, u, "", u != noUnit
-}
-
-// likely reads an announced lifetime without further evidence. The documents call it seconds and authoritative, so it
-// is seconds unless that exceeds most; else it is the unit closest to documented.
-func likely(v float64, most, documented time.Duration, now time.Time) (time.Duration, unit) {
-	if d := seconds.read(v, now); d >= time.Second && d <= most {
-		return d, seconds
-	}
-	return nearest(v, documented, now)
-}
-
-// nearest returns the unit whose result is closest in ratio to documented. It never guesses minutes.
-func nearest(v float64, documented time.Duration, now time.Time) (best time.Duration, u unit) {
-	u = noUnit
-	far := math.Inf(1)
-	for _, c := range []unit{seconds, millis, epochSeconds, epochMillis} {
-		d := c.read(v, now)
-		if !plausible(d) {
-			continue
-		}
-		if dist := math.Abs(math.Log(float64(d) / float64(documented))); dist < far {
-			best, u, far = d, c, dist
-		}
-	}
-	return best, u
-}
-
-// refreshLife reads the refresh token's lifetime in the unit of the access token's. A refresh token may live for
-// weeks; it is cut to a day, since a longer one is not needed. Without a value the documented one applies.
-func refreshLife(v float64, u unit, now time.Time) time.Duration {
-	const most = 30 * 24 * time.Hour
-	if u != noUnit {
-		if d := u.read(v, now); d >= time.Second {
-			return min(d, most)
-		}
-	}
-	if d, u := likely(v, most, documentedRefresh, now); u != noUnit {
-		return d
+// refreshLife is accessLife of a refresh token, which is no JWT that opdeck reads. A longer life than a month is not
+// needed.
+func refreshLife(announced time.Duration) time.Duration {
+	if announced > 0 {
+		return announced
 	}
 	return documentedRefresh
 }

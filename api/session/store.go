@@ -99,7 +99,6 @@ type Premature struct {
 const (
 	BlockRefused   = "refused"
 	BlockTwoFactor = "two_factor"
-	BlockUnclear   = "unclear" // refused, because of the password or a missing code
 	// BlockUnreadable: a login may have succeeded, but its answer has no readable pair.
 	BlockUnreadable = "unreadable"
 )

@@ -354,7 +354,7 @@ func (c *call) unauthorized(ctx context.Context, a Access, h http.Header) (again
 			err = m.await(ctx, refused(a, c.route.Name, false))
 		}
 	case RouteOnly:
-		err = notAuthorised(row, c.route.Name)
+		err = notAuthorised()
 	case Early:
 		err = c.early(ctx, a)
 	}
@@ -375,7 +375,7 @@ func (c *call) early(ctx context.Context, a Access) error {
 		}
 		switch m.c.refusedBecause(row, a, c.route.Name, true) {
 		case RouteOnly:
-			return notAuthorised(row, c.route.Name)
+			return notAuthorised()
 		case Early: // the wait ended for another reason
 		default:
 			return nil
@@ -386,13 +386,10 @@ func (c *call) early(ctx context.Context, a Access) error {
 	}
 }
 
-// notAuthorised is the error, with evidence, of a call whose route refuses pairs that others accept.
-func notAuthorised(row Row, route string) *Error {
-	mark, _ := row.refusedBy(route)
-	why, _ := forbidden(Event{Route: route, By: mark.By, Gen: mark.Gen, At: row.At.Add(-mark.Ago)}, row)
+// notAuthorised is the error of a call whose route refuses pairs that others accept.
+func notAuthorised() *Error {
 	return &Error{Kind: NotAuthorised, Public: "the service refuses this call (401) but accepts the session for other " +
-		"calls: the account is not authorised for this one",
-		Why: why}
+		"calls: the account is not authorised for this one"}
 }
 
 // RouteMark is what one route of the service has shown about the session's pairs. A token that one route refuses is

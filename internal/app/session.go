@@ -192,9 +192,16 @@ func stops(v verdict.Verdict) (f verdict.Finding, ok bool) {
 
 // waitsFor says what a call waits for.
 func (a factReader) waitsFor(c api.Call) string {
-	w := a.app.Session.WaitsFor(context.Background(), c.Class)
-	if !w.Renewal {
-		return w.Sentence
+	w := a.app.Session.WaitsFor(context.Background())
+	switch w.For {
+	case session.ForStore:
+		return "Waiting for the shared store."
+	case session.ForHolder:
+		return fmt.Sprintf("Waiting for the %s that %s, process %d, is making.", w.Kind, w.Holder.Host, w.Holder.PID)
+	case session.ForSlot:
+		return "Waiting for a slot among the " + string(c.Class) + " calls, or for the shared store."
+	case session.ForSession:
+		return "Waiting for a session."
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), explainTime)
 	defer cancel()
@@ -300,8 +307,8 @@ func sessionFact(st session.Status) verdict.Session {
 			out.Foreign, out.ForeignAt = out.Foreign+1, e.At
 		}
 	}
-	switch st.Verdict.Cause {
-	case session.ForeignClient, session.ShorterLife:
+	switch verdict.Explain(st).Cause {
+	case verdict.ForeignClient, verdict.ShorterLife:
 	default:
 		out.Foreign = 0
 	}

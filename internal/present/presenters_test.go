@@ -62,6 +62,7 @@ var presenters = map[string]any{
 	"RequestTitle": RequestTitle, "RequestQuestion": RequestQuestion, "Sentence.Line": func(o Options, v verdict.Verdict) string { return VerdictLine(o, v).Line(o) }, "Session": func(o Options, s session.Status, v verdict.Verdict) []Section { return Session(o, s, v) }, "SessionCounts": SessionCounts,
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
 	"SessionPair": SessionPair, "SessionState": SessionState, "SessionStateBy": SessionStateBy, "SessionProblem": func(o Options, s session.Status, v verdict.Verdict) []string {
+		s.History = append(s.History, session.Event{At: o.Now, Kind: session.EventClock, Owner: s.By})
 		title, lines := SessionProblem(o, s, v)
 		return append(lines, title)
 	}, "SetAside": SetAside,

@@ -144,13 +144,13 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 		progress.Value, progress.Tone = by, Info
 	}
 	pair = append(pair, progress)
-	use := []Fact{{Label: "processes", Value: s.InstancesText()}}
+	use := []Fact{{Label: "processes", Value: processes(s)}}
 	if l := s.Last; l != nil {
 		use = append(use, Fact{Label: "last", Value: fmt.Sprintf("%s at %s: %s, %s", safe(string(l.Kind), 40), o.clock(l.At),
 			wordOf(outcomeWords, l.Outcome), format.Duration(l.Took))})
 	}
 	for _, b := range s.Blocks {
-		use = append(use, Fact{Label: "refused", Value: safe(b.Why(), 600), Long: true})
+		use = append(use, Fact{Label: "refused", Value: safe(why(b.Reason), 600), Long: true})
 	}
 	here := o
 	here.Now = o.Now.Add(-s.Ahead)
@@ -194,39 +194,65 @@ func SessionStateBy(o Options, s session.Status) string {
 // SessionProblem is the newest problem and what shows it, with a heading that says whether it is over; nil if there is
 // none, or if only the verdict says it. What the verdict says now is not said again: then only the evidence is left.
 func SessionProblem(o Options, s session.Status, found verdict.Verdict) (title string, lines []string) {
-	v := s.Verdict
-	switch v.Cause {
-	case session.NoCause:
+	p := verdict.Explain(s)
+	over := !p.Over.IsZero()
+	switch p.Cause {
+	case verdict.NoPast:
 		return "", nil
-	case session.BadPassword, session.TwoFactorOn, session.NotReadable, session.Unreachable, session.TooMany,
-		session.LostAnswer, session.PasswordAway, session.RevokedPair:
-		if !v.Healed {
+	case verdict.RotationFails, verdict.TooMany:
+		if !over {
 			return "", nil
 		}
 	}
-	title, says := "Not resolved yet", safe(v.Full(), 600)
-	if v.Healed {
-		over, _ := format.Ago(v.Over, o.Now)
-		title, says = "Earlier", says+" Resolved at "+o.hour(v.Over)+" ("+over+"). Nothing to do."
+	title, says := "Not resolved yet", safe(p.Full(), 600)
+	if over {
+		ago, _ := format.Ago(p.Over, o.Now)
+		title, says = "Earlier", says+" Resolved at "+o.hour(p.Over)+" ("+ago+"). Nothing to do."
 	}
 	if slices.ContainsFunc(found.Findings, func(f verdict.Finding) bool { return f.Cause == verdict.Foreign }) &&
-		(v.Cause == session.ForeignClient || v.Cause == session.ShorterLife) {
+		(p.Cause == verdict.ForeignClient || p.Cause == verdict.ShorterLife) {
 		title, says = "What shows it", ""
 	}
 	if says != "" {
 		lines = append(lines, says)
 	}
-	for _, e := range v.Evidence {
+	for _, e := range p.Evidence {
 		lines = append(lines, safe(e, 600))
 	}
 	return title, lines
 }
 
+// processes is the number of processes that share a session.
+func processes(s session.Status) string {
+	if s.AtMost {
+		return fmt.Sprintf("at most %d", s.Instances)
+	}
+	return fmt.Sprint(s.Instances)
+}
+
+// whys words the reasons of events and blocks.
+var whys = map[string]string{
+	session.ReasonFirst: "there were no tokens", session.ReasonDoubtful: "the tokens were possibly revoked",
+	session.ReasonDue: "the tokens were due for a refresh", session.ReasonLapsed: "the refresh token had expired",
+	session.ReasonGone:     "the process that refreshed them had ended",
+	session.ReasonRollback: "the store returned to an older state", session.ReasonRefused: "the tokens were revoked",
+	session.ReasonAsked: "on request", string(session.Copied): "the state folder is a copy, or was moved",
+	string(session.Restored): "an older state of the store", session.OtherPair: "newer tokens had replaced these",
+	session.OnItsWay: "new tokens were on the way", session.Expired: "the token had expired",
+	session.YoungPair: "the tokens were new", session.Early: "before the token expired",
+	session.RouteOnly: "not authorised for this route", session.BlockRefused: "login and password",
+	session.BlockTwoFactor:  "a two-factor code is required",
+	session.BlockUnreadable: "the answer to the login cannot be read",
+}
+
+// why is a reason in words; an unknown reason is returned unchanged.
+func why(reason string) string { return cmp.Or(whys[reason], reason) }
+
 // AskedSession is what a question about an act on the session shows.
 func AskedSession(s session.Status) []Fact {
 	return []Fact{{Label: "state", Value: SessionState(Options{Now: s.AsOf}, s)},
 		{Label: "generation", Value: fmt.Sprint(s.Generation)},
-		{Label: "processes", Value: s.InstancesText()}}
+		{Label: "processes", Value: processes(s)}}
 }
 
 // BorrowerColumns are the columns of the scripts that use a session.
@@ -330,7 +356,7 @@ func wordOf[T ~string](words map[T]string, code T) string {
 
 // sessionEventWhy is why it happened, how long it took, and to which process.
 func sessionEventWhy(e session.Event) string {
-	reason := safe(e.Why(), 600)
+	reason := safe(why(e.Reason), 600)
 	switch {
 	case reason == "":
 	case e.Kind == session.EventBlocked:

@@ -211,11 +211,12 @@ func TestADeadToken(t *testing.T) {
 // TestWhatEndedIt: the page says what happened to the session last, with what shows it, also when that is over.
 func TestWhatEndedIt(t *testing.T) {
 	r, _ := open(t, &fake{st: state("live", func(s *session.Status) {
-		s.Verdict = session.Verdict{Cause: session.OurRotation, Sentence: "one of our processes replaced the tokens",
-			Evidence: []string{"a call was refused"}, Healed: true, Over: start.Add(-20 * time.Second)}
+		s.History = append(s.History, session.Event{At: start.Add(-30 * time.Second), Kind: session.EventUnauthorized,
+			Reason: session.OtherPair, Gen: 4}, session.Event{At: start.Add(-20 * time.Second), Kind: session.EventReset})
 	})})
 	r.Send(uitest.Size(99, 40))
-	r.Says("✓ No fault known.", "One of our processes replaced the tokens. Resolved at 11:59:40 UTC (20s ago). Nothing to do.", "a call was refused")
+	r.Says("✓ No fault known.", "One of our own processes replaced the tokens during a call; the call was sent again. Resolved at 11:59:40 UTC",
+		"a call with generation 4 was refused at 11:59:30 UTC")
 }
 
 // TestAWrongClockHere: the host's clock is an hour behind the store's. Ends, causes and

@@ -20,6 +20,7 @@ import (
 	"opdeck/api/limit"
 	"opdeck/api/secret"
 	"opdeck/api/session"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/seal"
@@ -176,7 +177,7 @@ func (w *worker) act(ctx context.Context, o order, r *reply) (err error) {
 			return err
 		}
 		r.Status, err = json.Marshal(statusReport{State: st.State, Generation: st.Generation, Fence: st.Fence, Holder: st.Holder,
-			Premature: st.Counts.Premature, Outcomes: outcomes(st.History), Sentence: st.Verdict.Sentence})
+			Premature: st.Counts.Premature, Outcomes: outcomes(st.History), Sentence: verdict.Explain(st).Sentence})
 		return err
 	}
 	return fmt.Errorf("unknown order %q", o.Do)

@@ -44,7 +44,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		"or 3 UNKNOWN, as opdeck check session does. With --warn or --crit the time left on the access\n" +
 		"token counts as well. --watch shows every change until interrupted (json and jsonl: one object\n" +
 		"per line)."}
-	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[session.StatusJSON]) error {
+	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[statusJSON]) error {
 		if watch {
 			return watchSession(r, ctx, a, out)
 		}
@@ -55,7 +55,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		if s.State == string(session.None) && s.Warning == "" && r.output == "table" {
 			defer r.say("The next call logs in, or run opdeck session login.")
 		}
-		return out.card(s.JSON(), card(present.Session(present.Options{Now: s.AsOf, Zone: r.zone}, s, v)))
+		return out.card(statusOf(s), card(present.Session(present.Options{Now: s.AsOf, Zone: r.zone}, s, v)))
 	})
 	show := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -96,6 +96,97 @@ func warningOf(v verdict.Verdict) string {
 	return ""
 }
 
+// lifetimeJSON is a Lifetime for programs, in seconds with one decimal.
+type lifetimeJSON struct {
+	TTL       float64    `json:"ttl_seconds"`
+	Remaining float64    `json:"remaining_seconds"`
+	ExpiresAt *time.Time `json:"expires_at"`
+	DeadSince *time.Time `json:"dead_since"`
+}
+
+// causeJSON is the cause of the pair's end.
+type causeJSON struct {
+	Cause     verdict.PastCause `json:"culprit"`
+	At        *time.Time        `json:"at"`
+	Sentence  string            `json:"sentence"`
+	Evidence  []string          `json:"evidence"`
+	OverSince *time.Time        `json:"over_since"`
+}
+
+func causeOf(p verdict.Past) *causeJSON {
+	if p.Cause == verdict.NoPast {
+		return nil
+	}
+	return &causeJSON{p.Cause, stamp(p.At), p.Sentence, append([]string{}, p.Evidence...), stamp(p.Over)}
+}
+
+func lifetimeOf(l session.Lifetime) lifetimeJSON {
+	out := lifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+	if l.Dead {
+		out.DeadSince = out.ExpiresAt
+	}
+	return out
+}
+
+func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
+
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+// statusJSON is the object of `opdeck session status`; missing times are null.
+type statusJSON struct {
+	Context      string             `json:"context"`
+	BaseURL      string             `json:"base_url"`
+	Account      string             `json:"account"`
+	State        string             `json:"state"`
+	Generation   int64              `json:"generation"`
+	Access       lifetimeJSON       `json:"access"`
+	Refresh      lifetimeJSON       `json:"refresh"`
+	NextRotation *time.Time         `json:"next_rotation_at"`
+	Holder       *holderJSON        `json:"holder"` // null: no rotation
+	Instances    int                `json:"instances"`
+	Counts       session.Counts     `json:"counts"`
+	Last         *lastJSON          `json:"last"`
+	Warning      string             `json:"warning"`
+	Cause        *causeJSON         `json:"cause"` // null: no known problem
+	Borrowers    []session.Borrower `json:"borrowers"`
+}
+
+// holderJSON is the process that is rotating.
+type holderJSON struct {
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+}
+
+// lastJSON is the last call for tokens.
+type lastJSON struct {
+	Kind    session.Kind    `json:"kind"`
+	At      *time.Time      `json:"at"`
+	Outcome session.Outcome `json:"outcome"`
+	TookMS  int64           `json:"took_ms"`
+}
+
+// statusOf is a status for programs.
+func statusOf(s session.Status) statusJSON {
+	out := statusJSON{
+		s.Context, s.BaseURL, s.Account, s.State, s.Generation, lifetimeOf(s.Access), lifetimeOf(s.Refresh),
+		stamp(s.NextRotation), nil, s.Instances, s.Counts, nil, s.Warning, causeOf(verdict.Explain(s)),
+		append([]session.Borrower{}, s.Borrowers...),
+	}
+	if s.Holder != nil {
+		out.Holder = &holderJSON{s.Holder.Host, s.Holder.PID}
+	}
+	if s.Last != nil {
+		out.Last = &lastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
+	}
+	return out
+}
+
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -104,7 +195,7 @@ func moment(t time.Time) string {
 }
 
 // watchSession prints changes until ctx ends, and then returns nil.
-func watchSession(r *root, ctx context.Context, a *app.App, out one[session.StatusJSON]) error {
+func watchSession(r *root, ctx context.Context, a *app.App, out one[statusJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
 		if s.Warning == "" {
@@ -117,7 +208,7 @@ func watchSession(r *root, ctx context.Context, a *app.App, out one[session.Stat
 		if s.Warning != "" {
 			line += "; " + s.Warning
 		}
-		if err := out.each(s.JSON(), line); err != nil {
+		if err := out.each(statusOf(s), line); err != nil {
 			return err
 		}
 	}
@@ -215,7 +306,7 @@ func sessionResetCommand(r *root) *cobra.Command {
 func sessionActCommand(r *root, kind api.ActKind, sentence string,
 	do func(app.SharedSession, context.Context) error) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out one[session.StatusJSON]) (asked, error) {
+		out one[statusJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
 		facts, kind, sentence := []present.Fact{{Label: "context", Value: a.Context.Name},
 			{Label: "account", Value: account}}, kind, sentence
@@ -239,7 +330,7 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 			if err != nil && r.output != "table" {
 				return err
 			}
-			return out.report(s.JSON(), "%s", sentence)
+			return out.report(statusOf(s), "%s", sentence)
 		}}, nil
 	})
 }

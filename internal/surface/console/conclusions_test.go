@@ -80,25 +80,6 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 			}
 		}, command: "operation get " + gone, place: ui.Place{Kind: ui.KindOperation, ID: gone},
 			typed: []string{"operation " + gone}, says: "gone: the operation read at ", stays: "operation history " + gone},
-		{kind: evidence.Dead, prepare: func(t *testing.T, a *app.App) {
-			if err := faulty.Of(a.Sandbox).ForeignLogin(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := endpoint.Do(ctx, a.Client, endpoint.ListAccounts, api.AccountQuery{}); err != nil {
-				t.Fatal(err)
-			}
-		}, command: "session status", place: ui.Place{Kind: ui.KindSession}, typed: []string{"session"},
-			says: " was revoked: GET /v2/", stays: "session status"},
-		{kind: evidence.Foreign, command: "session status", place: ui.Place{Kind: ui.KindSession}, typed: []string{"session"},
-			says: "another client logged in or refreshed: GET /v2/", stays: "session status"},
-		{kind: evidence.Forbidden, prepare: func(t *testing.T, a *app.App) {
-			f, err := faulty.ParseFaults("status=tree:401")
-			if err != nil {
-				t.Fatal(err)
-			}
-			a.Sandbox.Handler().(*faulty.Injector).SetFaults(f)
-		}, command: "operation tree " + first, place: ui.Place{Kind: ui.KindOperation, ID: first}, keys: []string{"H", "~"},
-			typed: []string{"operation " + first, "tree"}, says: "not authorised for GET /v2/", stays: "session status"},
 	}
 	for _, kind := range evidence.Kinds() {
 		if !slices.ContainsFunc(table, func(c concluded) bool { return c.kind == kind }) {
@@ -124,7 +105,7 @@ func TestEveryConclusionOnEverySurface(t *testing.T) {
 	again := opened(t, dir)
 	defer func() { _ = again.Close() }()
 	for _, c := range table {
-		if c.stays != "" && c.kind != evidence.Dead && c.kind != evidence.Foreign { // another trouble came later
+		if c.stays != "" {
 			t.Run(string(c.kind)+" after a restart", func(t *testing.T) { commandSays(t, again, c.stays, c) })
 		}
 	}
