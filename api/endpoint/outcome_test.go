@@ -363,7 +363,7 @@ var reactions = []reaction{
 	{name: "403 empty", status: 403, means: except(api.Unclear, api.Denied, api.ActShare)},
 	{name: "403 HTML", status: 403, kind: "text/html", body: html, means: always(api.Unclear)},
 	{name: "403 words", status: 403, body: `{"error":"Forbidden for you"}`, means: always(api.Denied)},
-	{name: "403 of the session", status: 403, body: `{"error":"Unauthorized"}`, means: always(api.Denied)},
+	{name: "403 of the session", status: 403, body: `{"error":"Token revoked. Please log in again"}`, means: always(api.Denied)},
 	{name: "401", status: 401, body: `{"error":"Unauthorized"}`, means: always(api.Denied)},
 	{name: "400 HTML", status: 400, kind: "text/html", body: html, means: always(api.Unclear)},
 	{name: "400 timed out", status: 400, body: `{"error":"context deadline exceeded"}`, means: always(api.Unclear)},

@@ -44,7 +44,7 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		"or 3 UNKNOWN, as opdeck check session does. With --warn or --crit the time left on the access\n" +
 		"token counts as well. --watch shows every change until interrupted (json and jsonl: one object\n" +
 		"per line)."}
-	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[statusJSON]) error {
+	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[sessionJSON]) error {
 		if watch {
 			return watchSession(r, ctx, a, out)
 		}
@@ -96,16 +96,16 @@ func warningOf(v verdict.Verdict) string {
 	return ""
 }
 
-// lifetimeJSON is a Lifetime for programs, in seconds with one decimal.
-type lifetimeJSON struct {
+// sessionLifetimeJSON is a Lifetime for programs, in seconds with one decimal.
+type sessionLifetimeJSON struct {
 	TTL       float64    `json:"ttl_seconds"`
 	Remaining float64    `json:"remaining_seconds"`
 	ExpiresAt *time.Time `json:"expires_at"`
 	DeadSince *time.Time `json:"dead_since"`
 }
 
-// causeJSON is the cause of the pair's end.
-type causeJSON struct {
+// sessionCauseJSON is the cause of the pair's end.
+type sessionCauseJSON struct {
 	Cause     verdict.PastCause `json:"culprit"`
 	At        *time.Time        `json:"at"`
 	Sentence  string            `json:"sentence"`
@@ -113,15 +113,15 @@ type causeJSON struct {
 	OverSince *time.Time        `json:"over_since"`
 }
 
-func causeOf(p verdict.Past) *causeJSON {
+func causeOf(p verdict.Past) *sessionCauseJSON {
 	if p.Cause == verdict.NoPast {
 		return nil
 	}
-	return &causeJSON{p.Cause, stamp(p.At), p.Sentence, append([]string{}, p.Evidence...), stamp(p.Over)}
+	return &sessionCauseJSON{p.Cause, stamp(p.At), p.Sentence, append([]string{}, p.Evidence...), stamp(p.Over)}
 }
 
-func lifetimeOf(l session.Lifetime) lifetimeJSON {
-	out := lifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+func lifetimeOf(l session.Lifetime) sessionLifetimeJSON {
+	out := sessionLifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
 	if l.Dead {
 		out.DeadSince = out.ExpiresAt
 	}
@@ -138,33 +138,33 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
-// statusJSON is the object of `opdeck session status`; missing times are null.
-type statusJSON struct {
-	Context      string             `json:"context"`
-	BaseURL      string             `json:"base_url"`
-	Account      string             `json:"account"`
-	State        string             `json:"state"`
-	Generation   int64              `json:"generation"`
-	Access       lifetimeJSON       `json:"access"`
-	Refresh      lifetimeJSON       `json:"refresh"`
-	NextRotation *time.Time         `json:"next_rotation_at"`
-	Holder       *holderJSON        `json:"holder"` // null: no rotation
-	Instances    int                `json:"instances"`
-	Counts       session.Counts     `json:"counts"`
-	Last         *lastJSON          `json:"last"`
-	Warning      string             `json:"warning"`
-	Cause        *causeJSON         `json:"cause"` // null: no known problem
-	Borrowers    []session.Borrower `json:"borrowers"`
+// sessionJSON is the object of `opdeck session status`; missing times are null.
+type sessionJSON struct {
+	Context      string              `json:"context"`
+	BaseURL      string              `json:"base_url"`
+	Account      string              `json:"account"`
+	State        string              `json:"state"`
+	Generation   int64               `json:"generation"`
+	Access       sessionLifetimeJSON `json:"access"`
+	Refresh      sessionLifetimeJSON `json:"refresh"`
+	NextRotation *time.Time          `json:"next_rotation_at"`
+	Holder       *sessionHolderJSON  `json:"holder"` // null: no rotation
+	Instances    int                 `json:"instances"`
+	Counts       session.Counts      `json:"counts"`
+	Last         *sessionLastJSON    `json:"last"`
+	Warning      string              `json:"warning"`
+	Cause        *sessionCauseJSON   `json:"cause"` // null: no known problem
+	Borrowers    []session.Borrower  `json:"borrowers"`
 }
 
-// holderJSON is the process that is rotating.
-type holderJSON struct {
+// sessionHolderJSON is the process that is rotating.
+type sessionHolderJSON struct {
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
 }
 
-// lastJSON is the last call for tokens.
-type lastJSON struct {
+// sessionLastJSON is the last call for tokens.
+type sessionLastJSON struct {
 	Kind    session.Kind    `json:"kind"`
 	At      *time.Time      `json:"at"`
 	Outcome session.Outcome `json:"outcome"`
@@ -172,17 +172,17 @@ type lastJSON struct {
 }
 
 // statusOf is a status for programs.
-func statusOf(s session.Status) statusJSON {
-	out := statusJSON{
+func statusOf(s session.Status) sessionJSON {
+	out := sessionJSON{
 		s.Context, s.BaseURL, s.Account, s.State, s.Generation, lifetimeOf(s.Access), lifetimeOf(s.Refresh),
 		stamp(s.NextRotation), nil, s.Instances, s.Counts, nil, s.Warning, causeOf(verdict.Explain(s)),
 		append([]session.Borrower{}, s.Borrowers...),
 	}
 	if s.Holder != nil {
-		out.Holder = &holderJSON{s.Holder.Host, s.Holder.PID}
+		out.Holder = &sessionHolderJSON{s.Holder.Host, s.Holder.PID}
 	}
 	if s.Last != nil {
-		out.Last = &lastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
+		out.Last = &sessionLastJSON{s.Last.Kind, stamp(s.Last.At), s.Last.Outcome, s.Last.Took.Milliseconds()}
 	}
 	return out
 }
@@ -195,7 +195,7 @@ func moment(t time.Time) string {
 }
 
 // watchSession prints changes until ctx ends, and then returns nil.
-func watchSession(r *root, ctx context.Context, a *app.App, out one[statusJSON]) error {
+func watchSession(r *root, ctx context.Context, a *app.App, out one[sessionJSON]) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
 		if s.Warning == "" {
@@ -306,7 +306,7 @@ func sessionResetCommand(r *root) *cobra.Command {
 func sessionActCommand(r *root, kind api.ActKind, sentence string,
 	do func(app.SharedSession, context.Context) error) *cobra.Command {
 	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out one[statusJSON]) (asked, error) {
+		out one[sessionJSON]) (asked, error) {
 		account := session.MaskAccount(a.Session.Key().Account)
 		facts, kind, sentence := []present.Fact{{Label: "context", Value: a.Context.Name},
 			{Label: "account", Value: account}}, kind, sentence
