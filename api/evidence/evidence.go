@@ -130,10 +130,10 @@ type Kind string
 
 // The kinds.
 const (
-	Act       Kind = "act"       // what became of a write: done, not done, not known
-	Accepted  Kind = "accepted"  // the result of a customer's verification
-	Complete  Kind = "complete"  // whether all operations are known
-	Gone      Kind = "gone"      // the service no longer has the operation
+	Act      Kind = "act"      // what became of a write: done, not done, not known
+	Accepted Kind = "accepted" // the result of a customer's verification
+	Complete Kind = "complete" // whether all operations are known
+	Gone     Kind = "gone"     // the service no longer has the operation
 )
 
 // Kinds lists all kinds.
