@@ -280,8 +280,10 @@ func (a *answer) readPair(v jsontree.Value, names Names) (seen, key string) {
 		return "its access token has already expired", ""
 	}
 	a.outcome, a.access, a.refresh = OK, secret.New(access), secret.New(refresh)
-	a.accessTTL, a.warning = accessLife(announced(member(v, names.AccessTTL, "accessTtl", "access_ttl", "expires_in")), jwt)
-	a.refreshTTL = refreshLife(announced(member(v, names.RefreshTTL, "refreshTtl", "refresh_ttl", "refresh_expires_in")))
+	accessTTL := member(v, names.AccessTTL, "accessTtl", "access_ttl", "expires_in")
+	a.accessTTL, a.warning = accessLife(announced(accessTTL), jwt)
+	refreshTTL := member(v, names.RefreshTTL, "refreshTtl", "refresh_ttl", "refresh_expires_in")
+	a.refreshTTL = refreshLife(announced(refreshTTL))
 	return "", ""
 }
 

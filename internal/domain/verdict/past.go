@@ -105,8 +105,9 @@ func (h history) explain(e session.Event) Past {
 	case session.EventRollback:
 		return rollback(e)
 	case session.EventClock:
-		return Past{Cause: ClockJumped, Sentence: fmt.Sprintf("the clock of %s jumped by %s: it was set, or the machine slept",
-			e.Owner.Host, short(e.Took)),
+		return Past{Cause: ClockJumped,
+			Sentence: fmt.Sprintf("the clock of %s jumped by %s: it was set, or the machine slept", e.Owner.Host,
+				short(e.Took)),
 			Evidence: []string{"the wall clock and the monotonic clock drifted apart between two checks"}}
 	case session.EventBlocked:
 		return failed(e, "login")
