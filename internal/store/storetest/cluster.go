@@ -89,7 +89,7 @@ func startCluster() (running, error) {
 		return running{}, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	life, err := guard(dir, as, "INT", filepath.Join(bin, "postgres"), "-D", data, "-k", dir,
-		"-c", "listen_addresses=", "-c", "max_connections=300", "-c", "shared_buffers=16MB", "-c", "fsync=on",
+		"-c", "listen_addresses=", "-c", "max_connections=300", "-c", "shared_buffers=16MB", "-c", "fsync=off",
 		"-c", "max_wal_size=4GB", "-c", "checkpoint_timeout=1h")
 	if err != nil {
 		return running{}, err
