@@ -35,7 +35,8 @@ type calmService struct {
 	calls    int
 	late     int // answers after more than five seconds
 	refused  int
-	down     bool // it answers 503
+	instead  int    // the status of every answer, with said; 0: proper ones
+	said     string // its body
 }
 
 func newCalmService(seed uint64) *calmService {
@@ -79,15 +80,19 @@ func (s *calmService) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := limit.Sleep(req.Context(), d-d/2); err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: status, Request: req, Header: http.Header{"Content-Type": {"application/json"},
+	kind := "application/json"
+	if strings.HasPrefix(body, "<") {
+		kind = "text/html"
+	}
+	return &http.Response{StatusCode: status, Request: req, Header: http.Header{"Content-Type": {kind},
 		"Date": {time.Now().UTC().Format(http.TimeFormat)}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
 func (s *calmService) answer(req *http.Request, auth bool) (status int, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
-		return http.StatusServiceUnavailable, `{"error":"maintenance of 4111 1111 1111 1111"}`
+	if s.instead > 0 {
+		return s.instead, s.said
 	}
 	now := time.Now()
 	switch token, isRefresh := strings.CutPrefix(req.URL.Path, session.RefreshPath); {
@@ -110,6 +115,13 @@ func (s *calmService) answer(req *http.Request, auth bool) (status int, body str
 		return http.StatusOK, `{"item":` + operationJSON(opid) + `}`
 	}
 	return http.StatusOK, page(req)
+}
+
+// answers makes every answer that; status 0: proper ones again.
+func (s *calmService) answers(status int, body string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.instead, s.said = status, body
 }
 
 func (s *calmService) token(kind string) string { return kind + "-" + strconv.Itoa(s.n) }

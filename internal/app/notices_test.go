@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"opdeck/api"
+	"opdeck/api/endpoint"
 	"opdeck/internal/domain/notify"
+	"opdeck/internal/domain/verdict"
+	"opdeck/internal/domain/verdict/verdicttest"
 )
 
 // TestNoticesOfAnOutage: the service is away for some minutes, and three instances of opdeck serve, which are all
@@ -41,23 +46,18 @@ func TestNoticesOfAnOutage(t *testing.T) {
 				i.end(false)
 			}
 		}()
-		set := func(down bool) {
-			w.service.mu.Lock()
-			defer w.service.mu.Unlock()
-			w.service.down = down
-		}
 		time.Sleep(2 * time.Minute)
 		if b, _ := os.ReadFile(file); len(b) > 0 {
 			t.Fatalf("before the outage: %s", b)
 		}
-		set(true)
+		w.service.answers(503, `{"error":"maintenance of 4111 1111 1111 1111"}`)
 		time.Sleep(2 * time.Minute)
 		for k, i := range w.running {
 			i.end(false)
 			w.running[k] = begin()
 		}
 		time.Sleep(2 * time.Minute)
-		set(false)
+		w.service.answers(0, "")
 		time.Sleep(5 * time.Minute)
 	})
 	b, err := os.ReadFile(file)
@@ -86,5 +86,49 @@ func TestNoticesOfAnOutage(t *testing.T) {
 	}
 	if strings.Contains(string(b), "4111") {
 		t.Errorf("not masked: %s", b)
+	}
+}
+
+// TestShapesAreAnOutage: each answer that is of no use, given to every call of a live session, is found as an outage
+// within five seconds of the call that meets it, with its sentence, and the next proper answer ends it. The built
+// program is brought into four of them, on every surface (TestIncidentsOfTheProgram).
+func TestShapesAreAnOutage(t *testing.T) {
+	all := verdicttest.Incidents()
+	for _, shape := range verdicttest.Shapes {
+		t.Run(shape.Shape, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newQuietWorld(t, 1)
+				i := w.begin()
+				defer i.end(false)
+				ctx := api.WithActor(t.Context(), api.Actor{Name: "check", Role: api.Viewer, Via: "command"})
+				look := func() (cause verdict.Cause, sentence string) {
+					time.Sleep(5 * time.Second)
+					first, _ := Verdict(ctx, i.App).First()
+					return first.Cause, first.Sentence
+				}
+				calls := func() error {
+					_, one := endpoint.Do(ctx, i.Client, endpoint.ListOperations, api.OperationQuery{})
+					_, two := endpoint.Do(ctx, i.Client, endpoint.ListCustomers, api.CustomerQuery{})
+					return cmp.Or(one, two)
+				}
+				time.Sleep(time.Minute)
+				if cause, said := look(); cause != "" {
+					t.Fatalf("before it: %s", said)
+				}
+				w.service.answers(shape.Status, shape.Body)
+				if err := calls(); err == nil {
+					t.Fatal("a call succeeded")
+				}
+				want := strings.ReplaceAll(all["live, then "+shape.Shape].Want, "stage.example.com", "service.test")
+				if _, said := look(); said != want {
+					t.Errorf("said %q, want %q", said, want)
+				}
+				w.service.answers(0, "")
+				time.Sleep(5 * time.Minute)
+				if cause, said := look(); cause != "" {
+					t.Errorf("after it: %s", said)
+				}
+			})
+		})
 	}
 }

@@ -25,10 +25,17 @@ import (
 
 const (
 	contenders = 3
-	rounds     = 200
 	contendURL = "OPDECK_CONTEND_STORE"
 	contendAt  = "OPDECK_CONTEND_SERVICE"
 )
+
+// rounds is how often the processes contend.
+func rounds() int {
+	if os.Getenv("OPDECK_TEST_LONG") == "1" {
+		return 200
+	}
+	return 50
+}
 
 // meeting is a service whose answers to writes are never conclusive, and a barrier for the processes of each round.
 type meeting struct {
@@ -94,7 +101,7 @@ func TestOneOfThreeProcessesSends(t *testing.T) {
 				})
 			}
 			all.Wait()
-			for n := range rounds {
+			for n := range rounds() {
 				if sent := m.sent[fmt.Sprint("cust-", n)]; sent != 1 {
 					t.Errorf("round %d: sent %d times", n, sent)
 				}
@@ -118,7 +125,7 @@ func contend(t *testing.T, url, service string) {
 		t.Fatal(err)
 	}
 	ctx := api.WithActor(t.Context(), ana)
-	for n := range rounds {
+	for n := range rounds() {
 		resp, err := http.Get(fmt.Sprint(service, "/round/", n))
 		if err != nil {
 			t.Fatal(err)

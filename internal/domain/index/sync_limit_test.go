@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -12,7 +13,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/e2e/racedetector"
 )
 
 // virtual is the bubble's clock.
@@ -83,12 +83,12 @@ func (s *limited) people(ctx context.Context, t *testing.T, wg *sync.WaitGroup) 
 	}
 }
 
-// TestSyncOf50000LeavesPeopleFirst runs the whole first sync against the real
-// limiter in virtual time.
-func TestSyncOf50000LeavesPeopleFirst(t *testing.T) {
-	total := 50_000
-	if testing.Short() || racedetector.Enabled {
-		total = 5_000
+// TestSyncLeavesPeopleFirst runs the whole first sync against the real
+// limiter in virtual time; OPDECK_TEST_LONG=1 that of 50,000 operations.
+func TestSyncLeavesPeopleFirst(t *testing.T) {
+	total := 5_000
+	if os.Getenv("OPDECK_TEST_LONG") == "1" {
+		total = 50_000
 	}
 	ops := made(total)
 	synctest.Test(t, func(t *testing.T) {

@@ -5,7 +5,7 @@
 // nothing here to import.
 //
 // Lifetimes are short (access 3 to 12 s), so that the whole package is over in
-// a minute and a half. OPDECK_SCENARIOS=full runs the long versions as well:
+// a minute and a half. OPDECK_TEST_LONG=1 runs the long versions as well:
 // more repetitions and minutes instead of seconds. What fails in the short run is
 // tried again alone, unless no machine excuses it.
 package scenario

@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +97,7 @@ func TestIndexAnswersLikeThePredicate(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, other, index.List, now, indextest.Options{Seed: 9}.Make(1))
-		for seed := range checks() {
+		for seed := range checks(s.Bulk.Engine()) {
 			c := questionGen(ops).Example(seed)
 			e, asker := parse(t, c.filter), api.WithActor(ctx, api.Actor{Role: api.Admin})
 			if seed%2 == 1 {
@@ -132,15 +131,17 @@ func TestIndexAnswersLikeThePredicate(t *testing.T) {
 	})
 }
 
-// checks is how many random questions are asked; OPDECK_INDEX_CHECKS asks more.
-func checks() int {
-	if n, err := strconv.Atoi(os.Getenv("OPDECK_INDEX_CHECKS")); err == nil {
-		return n
-	}
-	if racedetector.Enabled {
+// checks is how many random questions are asked; OPDECK_TEST_LONG=1 asks more.
+func checks(e store.Engine) int {
+	switch {
+	case os.Getenv("OPDECK_TEST_LONG") == "1":
+		return 60
+	case racedetector.Enabled:
 		return 10
+	case e == store.Postgres:
+		return 15
 	}
-	return 60
+	return 25
 }
 
 // question is one random thing to ask.

@@ -140,7 +140,7 @@ func TestFiltersHaveThreeAnswers(t *testing.T) {
 		}
 		put(t, x, index.List, now, ops...)
 		ops = named(t, x, ops)
-		for range checks() {
+		for range checks(s.Bulk.Engine()) {
 			checkAnswers(t, x, randomExpression(r, 3), ops, means)
 		}
 	})

@@ -22,7 +22,7 @@ import (
 // frame fits its window, nothing is sent that changes something without a Yes to a question
 // that was seen, no one is put out, and esc leads home.
 //
-// OPDECK_KEYS is how many keys (600), OPDECK_SEED which ones (1).
+// OPDECK_SEED is which keys (1); OPDECK_TEST_LONG=1 presses 600.
 func TestAnyKeys(t *testing.T) {
 	t.Chdir(t.TempDir()) // files are written
 	seed := roletest.Setting(t, "OPDECK_SEED", 1)
@@ -39,7 +39,7 @@ func TestAnyKeys(t *testing.T) {
 			writes++
 		}
 	})
-	for range roletest.Setting(t, "OPDECK_KEYS", 600) {
+	for range roletest.Many(250, 600) {
 		before := ansi.Strip(w.run.View())
 		if w.step(); writes > 0 || w.run.Quit {
 			t.Fatalf("%d writes, left: %v\nbefore:\n%s", writes, w.run.Quit, before)

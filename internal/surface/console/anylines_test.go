@@ -15,7 +15,7 @@ import (
 // said is text, nothing is sent that changes something while no one says yes, and quit
 // leaves in the end.
 //
-// OPDECK_KEYS is how many lines (300), OPDECK_SEED which ones (1).
+// OPDECK_SEED is which lines (1); OPDECK_TEST_LONG=1 types 300.
 func TestAnyLines(t *testing.T) {
 	t.Chdir(t.TempDir())                                               // files are written
 	if err := os.WriteFile("operations.csv", nil, 0o600); err != nil { // an export asks whether to write over it
@@ -36,7 +36,7 @@ func TestAnyLines(t *testing.T) {
 	said = append(said, "", " ", "open "+id, "open "+id[:6], "remove 1", "remove 3", "filter status:PENDING", "filter amount>>1", "filter off", "sort created", "views pending", "\x1b[2J", strings.Repeat("long ", 300), "menu 1", "ctx", "totals status")
 	p, _ := startPlain(t, a, ana, nil)
 	var last []string
-	for range roletest.Setting(t, "OPDECK_KEYS", 300) {
+	for range roletest.Many(150, 300) {
 		line := said[r.IntN(len(said))]
 		if last = append(last, line); len(last) > 30 {
 			last = last[1:]

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -38,8 +39,15 @@ func TestMarkedRecordOnScreens(t *testing.T) {
 	words["account"], words["payee"] = m.Objects(roletest.Row{})["account"], m.Objects(roletest.Row{})["payee"]
 	seen := map[string]bool{"everywhere": true}
 	drawn := 0
-	for _, role := range roletest.Roles() {
-		for _, at := range placesOf(words) {
+	each := 2 // roles look at each place, the others at the next places
+	if os.Getenv("OPDECK_TEST_LONG") == "1" {
+		each = len(roletest.Roles())
+	}
+	for r, role := range roletest.Roles() {
+		for n, at := range placesOf(words) {
+			if (n*2+r)%len(roletest.Roles()) >= each {
+				continue
+			}
 			who := roletest.Known(api.Actor{Name: "c-" + string(role), Role: role, Via: "console", From: "here"})
 			run, _, leave := sitDown(t, m.App, who, at)
 			run.Send(uitest.Size(200, 60))
@@ -74,7 +82,7 @@ func TestMarkedRecordOnScreens(t *testing.T) {
 			t.Errorf("no screen %q was looked at", a.Place)
 		}
 	}
-	if drawn < 100_000*len(roletest.Roles()) {
+	if drawn < 100_000*each {
 		t.Errorf("%d bytes: too few to judge", drawn)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -37,13 +38,17 @@ func TestMarkedRecordLent(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	ids := strings.NewReplacer("{opid}", words["op"], "{cuid}", words["cuid"], "{account}", words["account"], "{counterparty}", words["payee"])
 	masked := 0
-	for _, form := range append([]string{"plain"}, roletest.Forms...) {
+	long := os.Getenv("OPDECK_TEST_LONG") == "1"
+	for f, form := range append([]string{"plain"}, roletest.Forms...) {
 		m.Form.Store(form)
-		for _, route := range endpoint.All() {
+		for n, route := range endpoint.All() {
 			if !route.Lent.Reads || len(route.Masked.Only) > 0 {
 				continue
 			}
-			for _, role := range api.Roles {
+			for k, role := range api.Roles {
+				if !long && f > 0 && (f+n+k)%len(api.Roles) > 0 { // each form to one role, the others at other calls
+					continue
+				}
 				req, err := http.NewRequestWithContext(ctx, route.Method, "http://"+l.Addr()+ids.Replace(route.Path), nil)
 				if err != nil {
 					t.Fatal(err)

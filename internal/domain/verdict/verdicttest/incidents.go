@@ -52,12 +52,15 @@ func Call(fault reach.Fault) verdict.Facts {
 	return f
 }
 
-// Shapes are answers that are of no use, with their status and body: on every call they are an outage.
-var Shapes = []struct {
+// Shape is an answer that is of no use.
+type Shape struct {
 	Shape  string
 	Status int
 	Body   string
-}{
+}
+
+// Shapes are on every call an outage.
+var Shapes = []Shape{
 	{"400 Bad Request", 400, `{"error":"no"}`}, {"402 Payment Required", 402, `{"error":"no"}`},
 	{"403 Forbidden", 403, `{"error":"no"}`}, {"404 Not Found", 404, `{"error":"no"}`},
 	{"405 Method Not Allowed", 405, `{"error":"no"}`}, {"406 Not Acceptable", 406, `{"error":"no"}`},

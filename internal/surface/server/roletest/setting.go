@@ -19,3 +19,11 @@ func Setting(t testing.TB, name string, without int) int {
 	}
 	return n
 }
+
+// Many is how many keys or lines a test tries at random: few, or as many as all with OPDECK_TEST_LONG=1.
+func Many(few, all int) int {
+	if os.Getenv("OPDECK_TEST_LONG") == "1" {
+		return all
+	}
+	return few
+}
