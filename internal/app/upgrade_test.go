@@ -14,28 +14,39 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/note"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/seal"
 )
 
-// firstRelease is the state folder of a program with core tables of version 15 and bulk tables of version 9, after a
-// login, a list, a removed document, a removal and a replacement that were not answered, a request for approval, a
-// webhook and a checkpoint. The service was its own sandbox.
-const firstRelease = "testdata/upgrade"
+// older are state folders that older programs wrote, after a login, a list, removed documents, writes and a replacement
+// that were not answered, a request for approval, a webhook and a checkpoint. The service was their own sandbox.
+var older = map[string]struct {
+	folder   string
+	gen      int64
+	doubtful int
+	lapsed   string // why the request for approval ended; "": it is open until its time is over
+	note     string // about an operation
+	rows     int    // operations in the index
+}{
+	"the first release": {"testdata/upgrade-first", 2, 2, "opdeck was upgraded", "", 8}, // core 15, bulk 9
+	"e03e1e20":          {"testdata/upgrade-e03e1e20", 1, 1, "", "call back on Monday", 40},
+}
 
-// unpacked copies the folder, with the modes that opdeck requires.
-func unpacked(t *testing.T) string {
+// unpacked copies a folder, with the modes that opdeck requires.
+func unpacked(t *testing.T, folder string) string {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err := filepath.WalkDir(firstRelease, func(path string, d os.DirEntry, err error) error {
-		if err != nil || path == firstRelease {
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == folder {
 			return err
 		}
-		rel, err := filepath.Rel(firstRelease, path)
+		rel, err := filepath.Rel(folder, path)
 		if err != nil || d.IsDir() {
 			return errors.Join(err, os.MkdirAll(filepath.Join(state, rel), 0o700))
 		}
@@ -103,7 +114,38 @@ func rows(t *testing.T, state string) map[string]int {
 
 // TestUpgrade: a store that an older program wrote is migrated, and nothing that people rely on is lost.
 func TestUpgrade(t *testing.T) {
-	ctx, state := context.Background(), unpacked(t)
+	for name, old := range older {
+		t.Run(name, func(t *testing.T) {
+			a := migrated(t, old.folder)
+			ctx := api.WithActor(context.Background(), a.LocalActor("command"))
+			upgraded(ctx, t, a, old.gen, old.doubtful)
+			asked, err := a.Approvals.List(ctx)
+			if err != nil || len(asked) != 1 || asked[0].Ended != old.lapsed ||
+				asked[0].State != approval.Lapsed && (old.lapsed != "" || asked[0].State != approval.Open) {
+				t.Errorf("approvals: %+v, %v", asked, err)
+			}
+			notes, err := a.Notes.About(ctx, note.Operation, "")
+			if err != nil || old.note != "" && (len(notes) != 1 || string(notes[0].Text) != old.note) {
+				t.Errorf("notes: %+v, %v", notes, err)
+			}
+			w, err := a.Index.Window(ctx, index.Query{After: 100}, time.Now())
+			named := 0
+			for _, r := range w.Rows {
+				if r.Op.Customer.Name != "" {
+					named++
+				}
+			}
+			if err != nil || len(w.Rows) != old.rows || named != old.rows {
+				t.Errorf("%d operations, %d with a name, %v", len(w.Rows), named, err)
+			}
+		})
+	}
+}
+
+// migrated opens a copy of an older program's state folder after its migration; what the tables held is still there.
+func migrated(t *testing.T, folder string) *App {
+	t.Helper()
+	ctx, state := context.Background(), unpacked(t, folder)
 	conf := filepath.Join(t.TempDir(), "config.toml")
 	text := "[contexts.stage]\nbase_url = \"http://127.0.0.1:18787\"\nlogin = \"machine@sandbox\"\n" +
 		"password_env = \"UPGRADE_PASSWORD\"\nkind = \"test\"\nrole = \"admin\"\n"
@@ -134,14 +176,13 @@ func TestUpgrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }()
-	upgraded(t, a)
+	t.Cleanup(func() { _ = a.Close() })
+	return a
 }
 
 // upgraded checks what is read of the upgraded store.
-func upgraded(t *testing.T, a *App) {
+func upgraded(ctx context.Context, t *testing.T, a *App, gen int64, doubtful int) {
 	t.Helper()
-	ctx := api.WithActor(context.Background(), a.LocalActor("command"))
 	rep, err := a.Audit.Prover.Verify(ctx)
 	if err != nil || len(rep.Problems)+rep.More > 0 {
 		t.Errorf("audit: %+v, %v", rep.Problems, err)
@@ -155,11 +196,11 @@ func upgraded(t *testing.T, a *App) {
 		t.Fatal(err)
 	}
 	row, err := st.Load(ctx, a.Session.Key())
-	if err != nil || row.State != session.Live || row.Gen != 2 || row.Access.Empty() || row.Refresh.Empty() {
+	if err != nil || row.State != session.Live || row.Gen != gen || row.Access.Empty() || row.Refresh.Empty() {
 		t.Errorf("session: %s, generation %d, %v", row.State, row.Gen, err)
 	}
 	writes, err := a.Follow.Pending(ctx)
-	if err != nil || len(writes) != 2 {
+	if err != nil || len(writes) != doubtful {
 		t.Errorf("in doubt: %+v, %v", writes, err)
 	}
 	for _, w := range writes {
@@ -170,9 +211,5 @@ func upgraded(t *testing.T, a *App) {
 	jobs, err := a.Jobs.Store.Unfinished(ctx)
 	if err != nil || len(jobs) != 1 {
 		t.Errorf("replacements: %+v, %v", jobs, err)
-	}
-	asked, err := a.Approvals.List(ctx)
-	if err != nil || len(asked) != 1 || asked[0].State != approval.Lapsed || asked[0].Ended != "opdeck was upgraded" {
-		t.Errorf("approvals: %+v, %v", asked, err)
 	}
 }
