@@ -27,14 +27,12 @@ import (
 	"opdeck/internal/sandbox/faulty"
 )
 
-// snapshots is how many are taken under load; $OPDECK_TEST_SNAPSHOTS is another number.
-func snapshots(t *testing.T) int {
-	n, err := strconv.Atoi(os.Getenv("OPDECK_TEST_SNAPSHOTS"))
-	if err != nil {
-		return 5
+// snapshots is how many are taken under load.
+func snapshots() int {
+	if long() {
+		return 100
 	}
-	t.Logf("%d snapshots", n)
-	return n
+	return 5
 }
 
 // backupWorld is a service, and a home whose snapshots one identity opens.
@@ -220,7 +218,7 @@ func decoded(t *testing.T, text string) (v taken) {
 func TestSnapshotsUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newBackupWorld(t, sandbox.Options{AccessTTL: 5 * time.Second, RefreshTTL: 15 * time.Second})
-	n := snapshots(t)
+	n := snapshots()
 	stop := w.load()
 	var files []string
 	for i := range n {

@@ -87,7 +87,11 @@ func (i incident) faces(s *scene, act *exec.Cmd, want verdict.Finding) (said str
 		plain:         func() string { return s.plainSays(said, want) },
 		console:       func() string { return s.consoleSays(said, fails) },
 	}
-	maps.DeleteFunc(reads, func(f face, _ func() string) bool { return !f.of(want) || i.without[f] != "" })
+	turns := []face{sessionStatus, doctor, failure, plain, sessionCheck, metrics}
+	maps.DeleteFunc(reads, func(f face, _ func() string) bool {
+		other := !long() && slices.Contains(turns, f) && slices.Index(turns, f)%2 != i.turn%2
+		return !f.of(want) || i.without[f] != "" || other
+	})
 	atOnce := 1
 	if i.lasts > 0 || i.slow {
 		atOnce = len(reads)

@@ -50,7 +50,7 @@ func playOpdeck() int {
 func childEnv() []string { return append(os.Environ(), "GORACE=atexit_sleep_ms=0") }
 
 // full reports whether the long versions run.
-func full() bool { return os.Getenv("OPDECK_SCENARIOS") == "full" }
+func full() bool { return os.Getenv("OPDECK_TEST_LONG") == "1" }
 
 // pick is short, or long in the full run.
 func pick[T any](short, long T) T {
