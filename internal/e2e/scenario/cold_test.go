@@ -53,7 +53,7 @@ func noErrors(t testing.TB, r callReport) {
 func TestS01S04S29ColdStartHerdIdle(t *testing.T) {
 	stores(t, true, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 14 * time.Second})
-		ws := startMany(t, pick(unlessRace(16, 8), 32), p, s)
+		ws := startMany(t, pick(unlessRace(10, 8), 32), p, s)
 		for _, w := range ws {
 			w.do(order{Do: "stall"}) // answers once it runs
 		}
@@ -84,7 +84,7 @@ func TestS02Steady(t *testing.T) {
 	stores(t, !racedetector.Enabled, func(t testing.TB, p place) {
 		access := 5 * time.Second
 		s := newService(t, serviceOptions{Access: access, Refresh: 20 * time.Second})
-		ws := startMany(t, pick(unlessRace(12, 6), 32), p, s)
+		ws := startMany(t, pick(unlessRace(8, 6), 32), p, s)
 		r := joined(all(ws, order{Do: "calls", For: 3 * access, Gap: pick(800*time.Millisecond, 400*time.Millisecond)}))
 		noErrors(t, r)
 		st := s.check(t, wants{logins: 1, refreshes: -1})

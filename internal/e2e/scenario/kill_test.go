@@ -30,7 +30,7 @@ func TestS05toS08KilledHolder(t *testing.T) {
 				survivor.must(order{Do: "open"})
 				noErrors(t, survivor.do(order{Do: "calls"}).Calls)
 				most := time.Duration(0)
-				for range pick(unlessRace(2, 1), 20) {
+				for range pick(1, 20) {
 					most = max(most, killAt(t, p, s, survivor, point))
 				}
 				p.sound(t)
@@ -122,8 +122,8 @@ func TestKilledHolderOnAnotherHost(t *testing.T) {
 func TestS09KillStorm(t *testing.T) {
 	stores(t, !racedetector.Enabled, func(t testing.TB, p place) {
 		s := newService(t, serviceOptions{Access: 5 * time.Second, Refresh: 20 * time.Second, Faults: "delay=login:200ms,delay=refresh:200ms"})
-		n, every, length := pick(unlessRace(4, 3), 16), pick(unlessRace(250*time.Millisecond, 700*time.Millisecond), 100*time.Millisecond), pick(6*time.Second, time.Minute)
-		calm := storm(t, p, s, n, 0, pick(3*time.Second, 10*time.Second))
+		n, every, length := pick(unlessRace(4, 3), 16), pick(unlessRace(250*time.Millisecond, 700*time.Millisecond), 100*time.Millisecond), pick(4*time.Second, time.Minute)
+		calm := storm(t, p, s, n, 0, pick(2*time.Second, 10*time.Second))
 		wild := storm(t, p, s, n, every, length)
 		s.unrepeated(t)
 		p.sound(t)
