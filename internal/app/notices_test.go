@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/domain/notify"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/domain/verdict/verdicttest"
+	"opdeck/internal/e2e/racedetector"
 )
 
 // TestNoticesOfAnOutage: the service is away for some minutes, and three instances of opdeck serve, which are all
@@ -94,7 +95,10 @@ func TestNoticesOfAnOutage(t *testing.T) {
 // program is brought into four of them, on every surface (TestIncidentsOfTheProgram).
 func TestShapesAreAnOutage(t *testing.T) {
 	all := verdicttest.Incidents()
-	for _, shape := range verdicttest.Shapes {
+	for n, shape := range verdicttest.Shapes {
+		if racedetector.Enabled && n%4 > 0 {
+			continue
+		}
 		t.Run(shape.Shape, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newQuietWorld(t, 1)
@@ -111,7 +115,7 @@ func TestShapesAreAnOutage(t *testing.T) {
 					_, two := endpoint.Do(ctx, i.Client, endpoint.ListCustomers, api.CustomerQuery{})
 					return cmp.Or(one, two)
 				}
-				time.Sleep(time.Minute)
+				time.Sleep(20 * time.Second)
 				if cause, said := look(); cause != "" {
 					t.Fatalf("before it: %s", said)
 				}
@@ -124,7 +128,7 @@ func TestShapesAreAnOutage(t *testing.T) {
 					t.Errorf("said %q, want %q", said, want)
 				}
 				w.service.answers(0, "")
-				time.Sleep(5 * time.Minute)
+				time.Sleep(time.Minute)
 				if cause, said := look(); cause != "" {
 					t.Errorf("after it: %s", said)
 				}
