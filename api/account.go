@@ -160,10 +160,7 @@ func requisite(v jsontree.Value) Requisite {
 	return out
 }
 
-func orderOfItem(v jsontree.Value) int64 {
-	n, _ := wholeWord(ObjectIn(v).First("order"))
-	return n
-}
+func orderOfItem(v jsontree.Value) int { return intOf(ObjectIn(v).First("order")) }
 
 // AccountQuery holds the service's own filters of the list of accounts; the zero value lists all.
 type AccountQuery struct {
@@ -331,7 +328,7 @@ type CounterpartyQuery struct {
 // Tariff is a rule for payments from one currency to another: a limit or a commission. The service's pages document
 // its query and its setting, but no full answer: Others lists the members without a Go field.
 type Tariff struct {
-	ID            untrusted.Text `json:"id"`
+	ID            Number         `json:"id"`
 	CUID          untrusted.Text `json:"customerId" also:"customerCuid cuid"` // "": of the system, or not reported
 	From          untrusted.Text `json:"currencyIsoFrom"`
 	To            untrusted.Text `json:"currencyIsoTo"`
@@ -361,7 +358,7 @@ func Members(all []Tariff) (labels []string, moments int) {
 	for _, t := range all {
 		for _, d := range Details(t.Unknown()) {
 			if was, seen := moment[d.Label]; !seen || was {
-				moment[d.Label] = strings.Contains(string(d.Value), "-") && !timeOf(Number(d.Value)).IsZero()
+				moment[d.Label] = strings.Contains(string(d.Value), "-") && !timeOf(string(d.Value)).IsZero()
 			}
 		}
 	}
@@ -380,7 +377,7 @@ func Members(all []Tariff) (labels []string, moments int) {
 func (t Tariff) Member(label string) Detail {
 	for _, d := range Details(t.Unknown()) {
 		if d.Label == label {
-			d.At = timeOf(Number(d.Value))
+			d.At = timeOf(string(d.Value))
 			return d
 		}
 	}

@@ -14,7 +14,7 @@ func TestAccountInEachShape(t *testing.T) {
 		`{"id":"U1","customer":{"id":"D1"},"currencyCode":"EUR","balance":{"sum":{"currencyCode":"EUR","units":"12","nanos":500000000}}}`:     "U1 D1 EUR EUR 12.5",
 		`{"suid":"U1","cuid":"D1","currency_iso":"EUR","balance":{"money":{"currencyCode":"EUR","units":12,"nanos":500000000},"default":{}}}`: "U1 D1 EUR EUR 12.5",
 		`{"accountId":"U1","customer":{"cuid":"D1"},"balance":{"currencyCode":"EUR","units":"12","nanos":500000000}}`:                         "U1 D1 EUR EUR 12.5",
-		`{"id":7,"customer":"D1","currencyIso":"EUR","balance":"12.50"}`:                                                                      "7  EUR text",
+		`{"id":7,"customer":"D1","currencyIso":"EUR","balance":"12.50"}`:                                                                      "  EUR text",
 		`{"id":"U1","balance":null,"hold":[],"requisites":null}`:                                                                              "U1   ",
 		`{"id":"U1","balance":{"sum":{"currencyCode":"EUR","units":"1","nanos":0},"money":{"currencyCode":"EUR","units":"2","nanos":0}}}`:     "U1   “money” (object), “sum” (object)",
 		`{"id":"U1","balance":{"sum":{"currencyCode":"EUR","units":"1","nanos":0},"scale":2}}`:                                                "U1   “scale” (number), “sum” (object)",

@@ -202,7 +202,7 @@ func ReadOnly(op string) *Error {
 
 // User is a user of the service; only the fields that opdeck needs.
 type User struct {
-	UUID     untrusted.Text `json:"uuid" also:"id"`
+	UUID     untrusted.Text `json:"uuid"`
 	Username untrusted.Text `json:"username"`
 
 	Raw json.RawMessage `json:"-"`
@@ -218,9 +218,7 @@ func (u User) key() string { return u.UUID.Line(64) }
 // TwoFactor reports whether the user has two-factor login switched on; known is false if the record does not say or
 // cannot be read.
 func (u User) TwoFactor() (on, known bool) {
-	word := ObjectOf(u.Raw).First("is2fa")
-	on, known = flagWord(word)
-	return on, known && word != ""
+	return ObjectOf(u.Raw).Member("is2fa").Flag()
 }
 
 // UserNamed returns the user whose login is login.

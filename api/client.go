@@ -64,6 +64,7 @@ type Service struct {
 	ShareTokenField string // "token"
 	ListField       string // path of the array in an answer with a list, "data.rows"; "": detected
 	UploadIDField   string // path of the id in an upload's answer, beside the known names; "a.b" for b within a
+	LinkField       string // path of the address in the answer with a compliance link, beside "url"
 	PageSize        int    // 100
 	Paging          Paging
 	Phases          map[string]Phase // status words beside the known ones

@@ -91,7 +91,7 @@ func Details(unknown []Field) []Detail {
 		}
 		var at Time
 		if strings.Contains(value, "T") && strings.Contains(value, "-") {
-			at = timeOf(Number(value))
+			at = timeOf(value)
 		}
 		if string(f.Value) == "null" { // JSON null, not the text "null"
 			value = "–"
@@ -317,7 +317,7 @@ func (f CustomerFile) Is(name string, size int64) bool {
 func (f CustomerFile) Made() Time {
 	r := ObjectOf(f.Raw)
 	for _, k := range []string{"createdAt", "createAt", "uploadedAt"} {
-		if at := timeOf(Number(r.First(k))); !at.IsZero() {
+		if at := timeOf(r.First(k)); !at.IsZero() {
 			return at
 		}
 	}

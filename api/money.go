@@ -87,7 +87,7 @@ func IgnoredBesideAmounts() []string {
 // IsAmountPart reports whether a name, in any spelling, is that of a part of an amount or of an object around it.
 func IsAmountPart(name string) bool {
 	return slices.ContainsFunc([]string{"currencyCode", "units", "nanos", "sum", "money", "default"},
-		func(part string) bool { return jsontree.SameName(part, name) })
+		func(part string) bool { return sameName(part, name) })
 }
 
 // besideAmount reports whether a member beside the parts of an amount is harmless.
@@ -98,14 +98,10 @@ func (m *Money) check(v jsontree.Value) { *m = ReadMoney(v, false) }
 // twice implements single.
 func (m *Money) twice(v jsontree.Value) { *m = unclear(v, "") }
 
-// check reads the value when Amount holds it directly, without an object of its own.
+// check makes an amount not known that is not in an object of its own, or not alone in it.
 func (a *Amount) check(v jsontree.Value) {
-	if m := ObjectIn(v); m.Has("sum") || m.Has("default") {
-		if !WrapsAmount(v, "sum") {
-			a.Sum = unclear(v, "")
-		}
-	} else if v.Len() != 1 || m.Member("sum").Kind() == 0 { // {"sum": null} has no amount
-		a.Sum = ReadMoney(v, false)
+	if ObjectIn(v).Member("sum").Kind() == 0 || !WrapsAmount(v, "sum") {
+		a.Sum = unclear(v, "")
 	}
 }
 

@@ -109,18 +109,15 @@ const (
 // LockIn is the lock that a record tells: by one member isLock, which is true or false (spec, Document). Another
 // spelling of the name, a second one, and any other value do not tell it.
 func LockIn(record jsontree.Value) Lock {
-	v := record.Member("isLock")
+	locked, told := record.Member("isLock").Flag()
 	switch {
-	case spelt(record, "isLock") != 1 || !hasExactly(record, "isLock") || !isFlag(v):
+	case !told || spelt(record, "isLock") != 1:
 		return LockUnknown
-	case string(v.Raw()) == "true":
+	case locked:
 		return Locked
 	}
 	return Unlocked
 }
-
-// isFlag reports whether v is true or false.
-func isFlag(v jsontree.Value) bool { return v.Kind() == jsontree.Word && !v.Null() }
 
 // Is reports whether the service says that it is locked.
 func (l Lock) Is() bool { return l == Locked || l == LockRefused }

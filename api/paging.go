@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"opdeck/api/jsontree"
 )
@@ -130,411 +127,127 @@ func (p Page[T]) Then(at PageAt, fresh bool) (next PageAt, more bool) {
 	return next, fresh || repeats && next.Next != ""
 }
 
+// The usual names of members about the next page, beside the list or in its meta: cursors with their query names,
+// then flags.
 var (
-	moreFlags = []string{"hasMore", "hasNext", "hasNextPage", "moreAvailable", "more", "truncated", "isTruncated"}
-	lastFlags = []string{"last", "isLast", "lastPage", "isLastPage", "endOfList"}
-	cursors   = []string{"cursor", "endCursor", "continuationToken", "continuation", "scrollId", "pageToken",
-		"startingAfter"}
+	cursorNames = map[string]string{"next": "cursor", "nextCursor": "cursor", "next_cursor": "cursor",
+		"nextPageToken": "pageToken", "next_page_token": "page_token"}
+	moreNames = []string{"hasMore", "has_more"}
 )
 
 const maxNext = 4096 // bytes of a cursor or link
 
-// after finds what an answer says about the next page: in paging objects, beside the list, and in the header Link.
-func (p Paging) after(l listing, body jsontree.Value, h http.Header, at string) After {
-	var a After
+// after finds what an answer says about the next page: at cursor_field, else under the usual names.
+func (p Paging) after(l listing, body jsontree.Value) (a After) {
 	if p.CursorField != "" {
-		a.read(p, body.Named(p.CursorField), p.CursorField)
-		if v := body.Named(p.CursorField); v.Kind() != 0 {
-			return a
-		}
+		a.read(p, body.Path(p.CursorField), p.CursorField)
+		return a
 	}
-	for _, o := range pagingObjects(l.holder, body, at) {
+	for _, o := range []jsontree.Value{l.holder, l.holder.Member("meta"), body, body.Member("meta")} {
 		for _, m := range o.Sorted() {
-			a.member(p, under(o.path, m.Name), m)
+			if _, is := cursorNames[m.Name]; is && a.Key == "" {
+				a.read(p, m.Value, m.Name)
+			}
 		}
-	}
-	if next := linkNext(h); next != "" && a.Next == "" {
-		a.More, a.Key = MoreFollows, "Link"
-		a.follow(p, "next", next)
+		for _, name := range moreNames {
+			if more, told := o.Member(name).Flag(); told { // it overrides any cursor
+				a.More, a.Key = NoMore, name
+				if more {
+					a.More = MoreFollows
+				}
+			}
+		}
 	}
 	return a
 }
 
-type pagingObject struct {
-	path string
-	jsontree.Value
-}
-
-// pagingObjects returns the objects that may describe the paging: those with such a name around the list, and the
-// list's own object.
-func pagingObjects(holder, body jsontree.Value, at string) []pagingObject {
-	var out []pagingObject
-	add := func(v jsontree.Value, path string) {
-		if v.Kind() != jsontree.Object {
-			return
-		}
-		out = append(out, pagingObject{path, v})
-		for _, m := range v.Sorted() {
-			if m.Kind() == jsontree.Object && pagingName(m.Name) {
-				out = append(out, pagingObject{under(path, m.Name), m.Value})
-			}
-		}
-	}
-	add(holder, at)
-	if at != "" {
-		add(body, "")
-	}
-	return out
-}
-
-func pagingName(name string) bool {
-	return slices.ContainsFunc(slices.Concat(metas, []string{"links", "_links", "cursors", "cursor"}),
-		func(n string) bool { return jsontree.SameName(n, name) })
-}
-
-// member reads one member of a paging object.
-func (a *After) member(p Paging, path string, m jsontree.Member) {
-	is := func(names []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return jsontree.SameName(n, m.Name) })
-	}
-	word, scalar := m.Scalar()
-	flag, known := flagWord(word)
-	switch {
-	case is(moreFlags) && scalar && known && word != "":
-		a.flag(flag, path)
-	case is(lastFlags) && scalar && known && word != "":
-		a.flag(!flag, path)
-	case nextName(m.Name), is(cursors):
-		a.read(p, m.Value, path)
-	}
-}
-
-// nexts are the words that may follow "next" in the names of members about the next page.
-var nexts = []string{"", "cursor", "page", "pageToken", "token", "offset", "link", "url", "href", "uri", "key", "id",
-	"marker", "start", "pageCursor", "pageUrl", "pageLink", "pageNumber"}
-
-// nextName reports whether a name means the next page: next, nextCursor, next_page_token.
-func nextName(name string) bool {
-	name = strings.TrimLeft(name, "_")
-	if len(name) < len("next") || !strings.EqualFold(name[:len("next")], "next") {
-		return false
-	}
-	return slices.ContainsFunc(nexts, func(n string) bool { return jsontree.SameName(n, name[len("next"):]) })
-}
-
-// flag reads a yes or no about more pages; it overrides any cursor.
-func (a *After) flag(more bool, path string) {
-	a.More, a.Key = NoMore, path
-	if more {
-		a.More = MoreFollows
-	}
-}
-
 // read reads a cursor, a link or null from the member at path.
 func (a *After) read(p Paging, v jsontree.Value, path string) {
-	if v.Kind() == jsontree.Object {
-		v = v.Named("href", "url", "cursor", "token")
-	}
 	s, scalar := v.Scalar()
-	name := path[strings.LastIndexByte(path, '.')+1:]
 	switch {
-	case v.Null(), scalar && (s == "" || s == "false"):
-		if nextName(name) && a.More == "" {
-			a.More, a.Key = NoMore, path
-		}
-	case scalar && len(s) <= maxNext && (a.Next == "" || nextName(name)):
-		if a.More == "" {
-			a.More = MoreFollows
-		}
-		a.Key = path
-		a.follow(p, name, s)
+	case v.Null(), scalar && s == "":
+		a.More, a.Key = NoMore, path
+	case scalar && len(s) <= maxNext:
+		a.More, a.Key = MoreFollows, path
+		name := path[strings.LastIndexByte(path, '.')+1:]
+		a.follow(p, cmp.Or(p.CursorName, cursorNames[name], name), s)
 	}
 }
 
-// follow builds the query of the next page: that of a link, else the cursor under the query name that its own name
-// suggests.
-func (a *After) follow(p Paging, name, value string) {
-	if strings.ContainsAny(value, "?/") {
-		u, err := url.Parse(value)
-		if err == nil && u.RawQuery != "" {
-			q := u.Query()
-			a.ByNumber = q.Has(cmp.Or(p.PageName, PageName)) && p.CursorName == "" || onlyNumber(q)
-			a.Next = q.Encode()
-			return
-		}
-		if err == nil && strings.HasPrefix(value, "/") {
-			return
-		}
+// follow builds the query of the next page: that of a link, else the cursor under its query name.
+func (a *After) follow(p Paging, query, value string) {
+	if u, err := url.Parse(value); err == nil && u.RawQuery != "" {
+		q := u.Query()
+		a.ByNumber, a.Next = q.Has(cmp.Or(p.PageName, PageName)), q.Encode()
+		return
 	}
-	query := cmp.Or(p.CursorName, queryName(name))
-	a.ByNumber = slices.ContainsFunc([]string{"page", "pageNumber"}, func(n string) bool {
-		return jsontree.SameName(n, query) && p.CursorName == ""
-	})
 	a.Next = url.Values{query: {value}}.Encode()
-}
-
-// onlyNumber reports whether a link pages by number.
-func onlyNumber(q url.Values) bool {
-	for _, n := range []string{"page", "pageNumber", "page_number"} {
-		if _, err := strconv.Atoi(q.Get(n)); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// queryName derives a cursor's query name from its name in the answer: cursor for nextCursor, page_token for
-// next_page_token.
-func queryName(name string) string {
-	for _, same := range []string{"endCursor"} {
-		if jsontree.SameName(name, same) {
-			return "after"
-		}
-	}
-	rest := strings.TrimLeft(name, "_")
-	if !nextName(name) || jsontree.SameName(name, "nextToken") {
-		return rest
-	}
-	rest = strings.TrimLeft(rest[len("next"):], "_-")
-	if rest == "" {
-		return "cursor"
-	}
-	r := []rune(rest)
-	r[0] = unicode.ToLower(r[0])
-	return string(r)
-}
-
-// linkNext returns the address of the next page from a header Link (RFC 8288).
-func linkNext(h http.Header) string {
-	for _, line := range h.Values("Link") {
-		for _, link := range strings.Split(line, ",") {
-			target, params, ok := strings.Cut(strings.TrimSpace(link), ">")
-			rel := strings.ReplaceAll(strings.ToLower(params), `"`, "")
-			if ok && strings.HasPrefix(target, "<") && strings.Contains(strings.ReplaceAll(rel, " ", "")+";", "rel=next;") {
-				return target[1:]
-			}
-		}
-	}
-	return ""
 }
 
 // listing is a list found in an answer.
 type listing struct {
-	at         string           // path of the object around the array, "" for the answer itself
 	items      []jsontree.Value // the records, unwrapped
 	total      Number           // "" when there is none
 	page, size int              // from the answer; 0 if not reported
 	holder     jsontree.Value   // the object around the array
 }
 
-// whole64 writes a count in digits; "" for anything but a whole number.
-func whole64(s string) Number {
-	if n, ok := wholeWord(s); ok && n >= 0 && s != "" {
-		return Number(strconv.FormatInt(n, 10))
+// listNames are the usual names of arrays of records; the documents have the first.
+var listNames = []string{"items", "data", "list", "results", "rows"}
+
+// listIn finds the list in an answer: at the path in the config, else under a usual name in the answer or what it
+// wraps, or the answer itself. ok is false if there is none.
+func (t RecordType) listIn(body jsontree.Value, field string) (l listing, ok bool) {
+	list := body
+	if body.Kind() != jsontree.Array {
+		list, l.holder = t.arrayIn(body, field)
 	}
-	return ""
-}
-
-// spot is an array that may hold the records.
-type spot struct {
-	path    string
-	holder  jsontree.Value // the object around it
-	items   []jsontree.Value
-	records int // elements that are records, plain or wrapped
-	rank    int // of its name; lower is likelier
-}
-
-// listNames are the names of arrays of records, the likeliest first.
-var listNames = []string{"items", "data", "list", "results", "result", "records", "rows", "content", "entries",
-	"elements", "values", "objects", "entities"}
-
-var unnamed = len(listNames) + 1 // the rank of any other name
-
-// findList finds the list in an answer. name is the array's name in the config, preferred to all others; "" for none.
-// ok is false if no array qualifies.
-func (t RecordType) findList(body jsontree.Value, name string) (listing, bool) {
-	if body.Kind() == jsontree.Array {
-		items := elementsOf(body)
-		return t.listed(spot{items: items, records: t.count(items)}, jsontree.Value{}), true
-	}
-	spots := t.spots(body, "", 0, name)
-	if len(spots) == 0 {
-		l := t.listed(spot{holder: body}, body)
-		return l, saysEmpty(body, l)
-	}
-	return t.listed(slices.MinFunc(spots, likelier), body), true
-}
-
-// likelier orders spots: first those with records, then by name and path.
-func likelier(a, b spot) int {
-	if (a.records > 0) != (b.records > 0) {
-		if a.records > 0 {
-			return -1
+	for _, v := range elementsOf(list) {
+		if inner, found := t.Find(v); found {
+			v = inner
 		}
-		return 1
+		l.items = append(l.items, v)
 	}
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path))
+	for _, o := range []jsontree.Value{l.holder.Member("meta"), l.holder, body.Member("meta"), body} {
+		m := ObjectIn(o)
+		l.total = cmp.Or(l.total, wholeText(m.First("total")))
+		l.page = cmp.Or(l.page, intOf(m.First("page")))
+		l.size = cmp.Or(l.size, intOf(m.First("pageSize")))
+	}
+	return l, list.Kind() != 0 || l.total == "0"
 }
 
-// saysEmpty reports whether an answer without an array is an empty list: such an answer has only counts.
-func saysEmpty(body jsontree.Value, l listing) bool {
-	if body.Kind() != jsontree.Object || l.total != "0" && (l.total != "" || !hasMeta(body)) {
-		return false
-	}
-	for name, v := range body.Members() {
-		if hasParts(v) && !slices.Contains(metas, name) {
-			return false
+// arrayIn returns the array of records and the object around it; null is an empty one.
+func (t RecordType) arrayIn(body jsontree.Value, field string) (list, holder jsontree.Value) {
+	if list = body.Path(field); field != "" && isList(list) {
+		if at := strings.LastIndexByte(field, '.'); at >= 0 {
+			return list, body.Path(field[:at])
 		}
+		return list, body
 	}
-	return true
-}
-
-// spots returns the arrays of an object and of the objects in it; if the config names the array, at most that one.
-func (t RecordType) spots(v jsontree.Value, at string, depth int, config string) []spot {
-	var out []spot
-	for _, m := range v.Sorted() {
-		path, rank := under(at, m.Name), t.rank(m.Name)
-		named := config != "" && (path == config || strings.HasSuffix(path, "."+config))
-		if isAside(m.Name) && !named {
-			continue
-		}
-		items, is := t.elements(m.Value)
-		sp := spot{path: path, holder: v, items: items, records: t.count(items), rank: 100*depth + rank}
-		likely := sp.records > 0 || rank < unnamed || len(items) == 0 && depth == 0
-		switch {
-		case named && (is || m.Null()):
-			return []spot{sp}
-		case is && likely, m.Null() && rank < unnamed:
-			out = append(out, sp)
-		case !is && depth+1 < jsontree.MaxWrappers:
-			inner := t.innerSpots(m, sp, config)
-			if len(inner) == 1 && config != "" && strings.HasSuffix(inner[0].path, config) {
-				return inner
+	for _, o := range body.Inside() {
+		for _, name := range append([]string{t.list}, listNames...) {
+			if list := o.Member(name); isList(list) {
+				return list, o
 			}
-			out = append(out, inner...)
 		}
 	}
-	return out
+	return jsontree.Value{}, body
 }
 
-// innerSpots returns the spots in an object that is a member of another one. A single record under a list's name is a
-// list of one, and arrays inside it are its own.
-func (t RecordType) innerSpots(m jsontree.Member, sp spot, config string) []spot {
-	inner := t.spots(m.Value, sp.path, sp.rank/100+1, config)
-	if !t.isRecord(m.Value) || t.rank(m.Name) >= unnamed {
-		return inner
-	}
-	inner = slices.DeleteFunc(inner, func(s spot) bool { return s.rank%100 >= unnamed })
-	if len(inner) == 0 {
-		sp.items, sp.records = []jsontree.Value{m.Value}, 1
-		inner = []spot{sp}
-	}
-	return inner
-}
+func isList(v jsontree.Value) bool { return v.Kind() == jsontree.Array || v.Null() }
 
-// elements returns the elements of an array, or the values of an object whose values are all records, by key.
-func (t RecordType) elements(v jsontree.Value) ([]jsontree.Value, bool) {
-	if v.Kind() == jsontree.Array {
-		return elementsOf(v), true
-	}
-	for _, m := range v.Members() {
-		if !t.isRecord(m) {
-			return nil, false
-		}
-	}
-	var out []jsontree.Value
-	for _, m := range v.Sorted() {
-		out = append(out, m.Value)
-	}
-	return out, len(out) > 0
-}
-
-func elementsOf(v jsontree.Value) []jsontree.Value {
-	out := make([]jsontree.Value, 0, v.Len())
-	for _, m := range v.Members() {
-		out = append(out, m)
-	}
-	return out
-}
-
-// rank returns how likely a name is that of the list; lower is likelier.
-func (t RecordType) rank(name string) int {
-	if name == "items" {
-		return 0
-	}
-	if slices.Contains(t.lists, name) {
-		return 1
-	}
-	if i := slices.Index(listNames, name); i >= 0 {
-		return 1 + i
-	}
-	return unnamed
-}
-
-// count counts the elements that are records, among the first few.
-func (t RecordType) count(items []jsontree.Value) int {
-	n := 0
-	for _, it := range items[:min(len(items), 5)] {
-		if _, ok := t.Find(it); ok {
-			n++
-		}
-	}
+func intOf(s string) int {
+	n, _ := strconv.Atoi(s)
 	return n
 }
 
-// listed reads items and counts from a spot.
-func (t RecordType) listed(s spot, body jsontree.Value) listing {
-	at := s.path[:max(strings.LastIndexByte(s.path, '.'), 0)]
-	l := listing{at: at, items: s.items, holder: s.holder}
-	for i, it := range s.items {
-		if t.isRecord(it) {
-			continue
-		}
-		if inner, ok := t.Find(it); ok {
-			l.items[i] = inner
-		}
+// wholeText is s if it is a count in digits, else "".
+func wholeText(s string) Number {
+	if _, err := strconv.ParseUint(s, 10, 63); err != nil {
+		return ""
 	}
-	l.readCounts(s.holder)
-	if l.total == "" && at != "" {
-		l.readCounts(body)
-	}
-	return l
-}
-
-var (
-	metas  = []string{"meta", "_meta", "pagination", "paging", "page", "pageInfo", "metadata"}
-	totals = []string{"total", "totalCount", "total_count", "totalItems", "totalElements", "totalRecords",
-		"totalResults", "recordsTotal", "count"}
-)
-
-func hasMeta(v jsontree.Value) bool {
-	return slices.ContainsFunc(metas, func(name string) bool { return v.Member(name).Kind() == jsontree.Object })
-}
-
-// readCounts reads total, page and size from the meta object in v, else from v itself.
-func (l *listing) readCounts(v jsontree.Value) {
-	for _, name := range metas {
-		if inner := ObjectIn(v.Member(name)); inner.Exists() {
-			l.readCountsOf(inner)
-		}
-	}
-	l.readCountsOf(ObjectIn(v))
-}
-
-func (l *listing) readCountsOf(m Object) {
-	for _, name := range totals {
-		n := whole64(m.First(name))
-		ofPage := name == "count" && len(l.items) > 0 && string(n) == strconv.Itoa(len(l.items))
-		if l.total == "" && n != "" && !ofPage {
-			l.total = n
-		}
-	}
-	if n, ok := wholeWord(m.First("page", "pageNumber", "number")); ok && l.page == 0 {
-		l.page = int(n)
-	}
-	if n, ok := wholeWord(m.First("pageSize", "page_size", "size", "limit", "perPage")); ok && l.size == 0 {
-		l.size = int(n)
-	}
+	return Number(s)
 }
 
 // PageIn finds the list in the answer to a request for a page and decodes its records.
@@ -544,12 +257,9 @@ func PageIn[T Record](s Service, r Request, a Answer, t RecordType) (Page[T], er
 		return Page[T]{}, err
 	}
 	first := !r.Follows && s.Paging.PageOf(r.Query) == 0
-	l, ok := t.findList(body, s.ListField)
-	if l.total == "" {
-		l.total = whole64(a.Header.Get("X-Total-Count"))
-	}
+	l, ok := t.listIn(body, s.ListField)
 	p := Page[T]{Page: l.page, PageSize: l.size, Total: l.total, At: a.At}
-	p.After = s.Paging.after(l, body, a.Header, l.at)
+	p.After = s.Paging.after(l, body)
 	switch s.Paging.Way {
 	case OnePage:
 		p.After = After{More: NoMore}

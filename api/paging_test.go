@@ -6,15 +6,16 @@ import (
 	"testing"
 )
 
-// What an answer says about the next page is found under any name and in any place; it is the end only if the answer
-// shows it.
+// What an answer says about the next page is found under the usual names beside the list or in meta, or where
+// cursor_field says. Other members say nothing: pages are then requested by number, and the end is an empty page.
 func TestAfterAPage(t *testing.T) {
 	const rows = `"items":[{"opid":"a"}]`
 	for _, c := range []struct {
-		name, body, link string
-		more             More
-		next             string
-		byNumber         bool
+		name, body string
+		paging     Paging
+		more       More
+		next       string
+		byNumber   bool
 	}{
 		{name: "nothing", body: `{` + rows + `}`},
 		{name: "cursor", body: `{"nextCursor":"abc",` + rows + `}`, more: MoreFollows, next: "cursor=abc"},
@@ -24,24 +25,22 @@ func TestAfterAPage(t *testing.T) {
 		{name: "the end", body: `{"nextCursor":null,` + rows + `}`, more: NoMore},
 		{name: "empty end", body: `{"next":"",` + rows + `}`, more: NoMore},
 		{name: "flag", body: `{"hasMore":false,` + rows + `}`, more: NoMore},
-		{name: "flag goes before cursor", body: `{"endCursor":"abc","hasNextPage":false,` + rows + `}`, more: NoMore, next: "after=abc"},
+		{name: "flag goes before cursor", body: `{"nextCursor":"abc","hasMore":false,` + rows + `}`, more: NoMore, next: "cursor=abc"},
 		{name: "more without a cursor", body: `{"has_more":true,` + rows + `}`, more: MoreFollows},
-		{name: "last", body: `{"last":false,` + rows + `}`, more: MoreFollows},
-		{name: "link", body: `{"_links":{"next":{"href":"/v2/billing/operation?after=x&n=2"}},` + rows + `}`, more: MoreFollows, next: "after=x&n=2"},
-		{name: "header", body: `{` + rows + `}`, link: `<https://h/x?page%5Bafter%5D=7>; rel="next"`, more: MoreFollows, next: "page%5Bafter%5D=7"},
-		{name: "header of another relation", body: `{` + rows + `}`, link: `<https://h/x?a=7>; rel="prev"`},
-		{name: "number", body: `{"nextPage":2,` + rows + `}`, more: MoreFollows, next: "page=2", byNumber: true},
+		{name: "link", body: `{"next":"https://h/x?after=x&n=2",` + rows + `}`, more: MoreFollows, next: "after=x&n=2"},
 		{name: "link by number", body: `{"next":"https://h/x?meta.page=1",` + rows + `}`, more: MoreFollows, next: "meta.page=1", byNumber: true},
-		{name: "offset", body: `{"nextOffset":50,` + rows + `}`, more: MoreFollows, next: "offset=50"},
-		{name: "JSON:API", body: `{"data":[{"opid":"a"}],"links":{"self":"/x","next":null}}`, more: NoMore},
-		{name: "in a wrapper", body: `{"code":0,"data":{"list":[{"opid":"a"}],"cursor":"q"}}`, more: MoreFollows, next: "cursor=q"},
+		{name: "in a wrapper", body: `{"code":0,"data":{"list":[{"opid":"a"}],"nextCursor":"q"}}`, more: MoreFollows, next: "cursor=q"},
+		{name: "by the config", body: `{"mark":{"at":"q"},"nextCursor":"x",` + rows + `}`, paging: Paging{CursorField: "mark.at", CursorName: "since"},
+			more: MoreFollows, next: "since=q"},
+		{name: "the end by the config", body: `{"mark":null,` + rows + `}`, paging: Paging{CursorField: "mark"}, more: NoMore},
+
+		{name: "other names", body: `{"endCursor":"abc","hasNextPage":true,"last":false,"nextPage":2,"nextOffset":50,` + rows + `}`},
+		{name: "other places", body: `{"_links":{"next":{"href":"/x?after=x"}},"links":{"next":"/x?after=x"},` + rows + `}`},
+		{name: "other forms", body: `{"hasMore":"true","nextCursor":{"token":"x"},` + rows + `}`},
 		{name: "not about pages", body: `{"nextRetryAt":"2026-01-01","nextUpdate":1,` + rows + `}`},
 	} {
 		h := http.Header{"Content-Type": {"application/json"}}
-		if c.link != "" {
-			h.Set("Link", c.link)
-		}
-		p, err := PageIn[Operation](Service{}, Request{Op: "list"}, Answer{Status: 200, Header: h, Body: []byte(c.body)}, OperationRecord)
+		p, err := PageIn[Operation](Service{Paging: c.paging}, Request{Op: "list"}, Answer{Status: 200, Header: h, Body: []byte(c.body)}, OperationRecord)
 		if got := p.After; err != nil || got.More != c.more || got.Next != c.next || got.ByNumber != c.byNumber {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}

@@ -3,15 +3,14 @@ package api
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"opdeck/api/untrusted"
 )
 
-// Time is a moment in the service's form: ISO 8601, UTC unless a zone is given; seconds or milliseconds since 1970
-// are read as well. If it is unreadable, Raw keeps it and Time is zero.
+// Time is a moment in the service's form: ISO 8601, UTC unless a zone is given. If it is unreadable, Raw keeps it and
+// Time is zero.
 type Time struct {
 	time.Time
 	Raw untrusted.Text
@@ -19,27 +18,20 @@ type Time struct {
 
 // UnmarshalJSON never fails: a malformed moment must not hide its record.
 func (t *Time) UnmarshalJSON(b []byte) error {
-	var n Number
-	_ = n.UnmarshalJSON(b)
-	*t = timeOf(n)
+	var s string
+	_ = json.Unmarshal(b, &s)
+	*t = timeOf(s)
 	return nil
 }
 
 // timeOf parses a moment.
-func timeOf(n Number) Time {
-	t := Time{Raw: untrusted.Text(n)}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
-		if at, err := time.Parse(layout, string(n)); err == nil {
+func timeOf(s string) Time {
+	t := Time{Raw: untrusted.Text(s)}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02"} {
+		if at, err := time.Parse(layout, s); err == nil {
 			t.Time = at.UTC()
-			return t
+			break
 		}
-	}
-	switch since, err := strconv.ParseInt(string(n), 10, 64); { // seconds or milliseconds: dates from 2001 to 2286
-	case err != nil:
-	case len(n) == 10:
-		t.Time = time.Unix(since, 0).UTC()
-	case len(n) == 13:
-		t.Time = time.UnixMilli(since).UTC()
 	}
 	return t
 }

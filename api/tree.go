@@ -29,9 +29,9 @@ type Child struct {
 	Depth int // 1: spawned by the root, 2: by one of those, …
 }
 
-// TreeIn reads an operation and its children from an answer, whose keys are not documented. An opid identifies an
-// operation, bare or in an object of its own; children are the operations in an array beside or inside it; its parent
-// encloses it or is under the key "parent".
+// TreeIn reads an operation and its children from an answer, whose keys the documents do not name. An opid identifies
+// an operation, bare or under one of treeNames; its children are in an array under one of childNames, beside or inside
+// it; its parent encloses it or is under "parent". Operations in a list have no order: the others are children.
 func TreeIn(r Request, a Answer, opid string) (OperationTree, error) {
 	body, err := a.JSON(r)
 	if err != nil {
@@ -44,7 +44,7 @@ func TreeIn(r Request, a Answer, opid string) (OperationTree, error) {
 		_, err := RecordIn(r, a, OperationRecord)
 		return t, err
 	}
-	at := max(slices.IndexFunc(b.found, func(c Child) bool { return string(c.OPID) == opid }), 0)
+	at := max(b.find(untrusted.Text(opid)), 0)
 	t.Parent = b.found[at].Operation
 	t.Ancestors = above(b.found, at)
 	top := b.found[at].Depth
@@ -75,6 +75,14 @@ func above(found []Child, at int) (out []Operation) {
 // maxDepth bounds the depth of a tree, including objects around operations.
 const maxDepth = 64
 
+// The usual names of members with an operation, and of arrays with those that it spawned.
+var (
+	treeNames  = []string{"item", "data", "general", "operation"}
+	childNames = []string{"children", "operations", "items"}
+)
+
+const parentName = "parent"
+
 // branches collects the operations of a tree in the answer's order.
 type branches struct {
 	found  []Child
@@ -84,7 +92,8 @@ type branches struct {
 	deep   int // of the walk
 }
 
-// walk reads v: an operation with its children, objects around one, arrays of them. It reports whether it found any.
+// walk reads v: an operation with its children, an object around one, an array of them. It reports whether it found
+// any.
 func (b *branches) walk(v jsontree.Value, depth int) bool {
 	if b.deep++; b.deep > maxDepth {
 		b.deep--
@@ -99,209 +108,108 @@ func (b *branches) walk(v jsontree.Value, depth int) bool {
 		}
 		return v.Len() > 0
 	}
-	op, key := ownOperation(v)
-	if op == nil {
-		found := false
-		for _, m := range v.Sorted() {
-			if hasParts(m.Value) && !isAside(m.Name) {
-				found = b.walk(m.Value, depth) || found
-			}
+	own, o := v, readItem[Operation](v)
+	if o.OPID == "" {
+		at := slices.IndexFunc(treeNames, func(name string) bool { return hasParts(v.Member(name)) })
+		if at < 0 {
+			return b.children(v, depth)
 		}
-		return found
-	}
-	parent := v.Member(parentName)
-	if p := operationIn(parent); p != nil && key != parentName && p.OPID != op.OPID {
-		b.walk(parent, depth)
-		if at := b.find(p.OPID); at >= 0 { // unless too deep
-			depth = b.found[at].Depth + 1
+		own = v.Member(treeNames[at])
+		if o = readItem[Operation](own); o.OPID == "" {
+			return b.walk(own, depth)
 		}
 	}
-	if !b.seen[string(op.OPID)] {
-		b.seen[string(op.OPID)] = true
-		b.found = append(b.found, Child{*op, depth})
-	} else if depth > b.found[b.find(op.OPID)].Depth {
+	depth = b.parent(v.Member(parentName), o, depth)
+	if !b.seen[string(o.OPID)] {
+		b.seen[string(o.OPID)] = true
+		b.found = append(b.found, Child{o, depth})
+	} else if depth > b.found[b.find(o.OPID)].Depth {
 		b.again++
 	}
-	if key != "" {
-		b.children(v.Member(key), "", depth)
+	if own != v {
+		b.children(own, depth+1)
 	}
-	b.children(v, key, depth)
+	b.children(v, depth+1)
 	return true
+}
+
+// parent walks the parent that an answer names beside or inside an operation, and returns the operation's depth.
+func (b *branches) parent(v jsontree.Value, o Operation, depth int) int {
+	if p := readItem[Operation](v); p.OPID != "" && p.OPID != o.OPID {
+		b.walk(v, depth)
+		if at := b.find(p.OPID); at >= 0 { // unless too deep
+			return b.found[at].Depth + 1
+		}
+	}
+	return depth
 }
 
 func (b *branches) find(opid untrusted.Text) int {
 	return slices.IndexFunc(b.found, func(c Child) bool { return c.OPID == opid })
 }
 
-// parentName is the key of a bare operation, or of the parent of the one beside it.
-const parentName = "parent"
-
-// ownOperation returns the operation that v is, or the one under a key of v.
-func ownOperation(v jsontree.Value) (op *Operation, key string) {
-	if o := operationIn(v); o != nil {
-		return o, ""
-	}
-	for _, m := range OperationRecord.places(v) {
-		if o := operationIn(m.Value); o != nil {
-			return o, m.Name
+// children walks the arrays of children of v.
+func (b *branches) children(v jsontree.Value, depth int) (found bool) {
+	for _, name := range childNames {
+		if list := v.Member(name); list.Kind() == jsontree.Array {
+			found = b.walk(list, depth) || found
 		}
 	}
-	return nil, ""
+	return found
 }
 
-// operationIn returns v as an operation; nil if it is not one.
-func operationIn(v jsontree.Value) *Operation {
-	if !OperationRecord.isRecord(v) {
-		return nil
-	}
-	o := readItem[Operation](v)
-	if o.OPID == "" {
-		return nil
-	}
-	return &o
-}
+// The service documents one answer in full, {"item": {…}}, and describes another, {"meta": {…}, "items": […]}. An
+// answer without a usable record is an error that lists its keys.
 
-// children walks v except its own operation, which is under key.
-func (b *branches) children(v jsontree.Value, key string, depth int) {
-	for _, m := range v.Sorted() {
-		if m.Name != key && (hasParts(m.Value) && childNames[m.Name] || holdsOperation(m.Value)) {
-			b.walk(m.Value, depth+1)
-		}
-	}
-}
-
-// childNames are the usual names of members that hold children.
-var childNames = map[string]bool{"children": true, "operations": true, "items": true, "childs": true, "child": true,
-	"nodes": true, "spawned": true}
-
-// holdsOperation reports whether an array holds an operation.
-func holdsOperation(v jsontree.Value) bool {
-	if v.Kind() != jsontree.Array {
-		return false
-	}
-	for _, it := range v.Members() {
-		if _, ok := OperationRecord.Find(it); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// The service documents one answer in full, {"item": {…}}, and describes another, {"meta": {…}, "items": […]}. The
-// answers of the other calls are undocumented. This file finds a record in an answer of any usual shape; lists are in
-// shapelist.go. An answer without a usable record is an error that lists its keys.
-
-// RecordType is a kind of record: how to recognise it and where answers put it.
+// RecordType is a kind of record and how to recognise it.
 type RecordType struct {
 	one, many string
 	ids       []string // the identifier's name, then its other names
-	sure      int      // how many of ids identify a record wherever it is
-	wraps     []string // names of objects that wrap one
-	lists     []string // names of an array of them
+	list      string   // the usual name of an array of them, beside listNames
 }
 
 // The service's kinds of record.
 var (
-	OperationRecord = RecordType{one: "operation", many: "operations", ids: []string{"opid"}, sure: 1,
-		wraps: []string{"operation", "general", "parent"}, lists: []string{"operations", "operationList"}}
-	CustomerRecord = RecordType{one: "customer", many: "customers", ids: memberNames[Customer]("cuid"), sure: 1,
-		wraps: []string{"customer", "client"}, lists: []string{"customers", "clients"}}
-	FileRecord = RecordType{one: "document", many: "documents", ids: memberNames[CustomerFile]("id"), sure: 1,
-		wraps: []string{"file", "document"}, lists: []string{"files", "documents"}}
-	HooksRecord = RecordType{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"},
-		sure:  2,
-		wraps: []string{"parameters", "hook", "settings"}}
-	AccountRecord = RecordType{one: "account", many: "accounts", ids: memberNames[Account]("id"), sure: 1,
-		wraps: []string{"account"}, lists: []string{"accounts"}}
+	OperationRecord = RecordType{one: "operation", many: "operations", ids: []string{"opid"}, list: "operations"}
+	CustomerRecord  = RecordType{one: "customer", many: "customers", ids: memberNames[Customer]("cuid"), list: "customers"}
+	FileRecord      = RecordType{one: "document", many: "documents", ids: memberNames[CustomerFile]("id"),
+		list: "documents"}
+	HooksRecord   = RecordType{one: "webhook settings", many: "webhook settings", ids: []string{"hookUrl", "enabled"}}
+	AccountRecord = RecordType{one: "account", many: "accounts", ids: memberNames[Account]("id"), list: "accounts"}
+	// CounterpartyRecord: counterpartyId over REST, suid in webhooks.
 	CounterpartyRecord = RecordType{one: "counterparty", many: "counterparties",
-		ids: memberNames[Counterparty]("counterpartyId"), sure: 1,
-		wraps: []string{"counterparty"}, lists: []string{"counterparties"}}
-	LimitRecord = RecordType{one: "payment limit", many: "payment limits", ids: []string{"id", "currencyIsoFrom"}, sure: 2,
-		lists: []string{"limits"}}
-	CommissionRecord = RecordType{one: "commission", many: "commissions", ids: []string{"currencyIsoFrom", "id"}, sure: 2,
-		lists: []string{"commissions"}}
-	UserRecord = RecordType{one: "user", many: "users", ids: memberNames[User]("uuid"), sure: 1,
-		wraps: []string{"user"}, lists: []string{"users"}}
-	ApplicationRecord = RecordType{one: "application", many: "applications", ids: []string{"individual", "corporate"},
-		sure:  2,
-		wraps: []string{"application"}}
+		ids: memberNames[Counterparty]("counterpartyId"), list: "counterparties"}
+	LimitRecord = RecordType{one: "payment limit", many: "payment limits", ids: []string{"id", "currencyIsoFrom"},
+		list: "limits"}
+	CommissionRecord = RecordType{one: "commission", many: "commissions", ids: []string{"currencyIsoFrom", "id"},
+		list: "commissions"}
+	UserRecord        = RecordType{one: "user", many: "users", ids: []string{"uuid"}, list: "users"}
+	ApplicationRecord = RecordType{one: "application", many: "applications", ids: []string{"individual", "corporate"}}
 )
 
 // IDs returns the names of the record's identifier, the usual one first.
 func (t RecordType) IDs() []string { return t.ids }
 
-// maxBeside is the most keys that an object of any name around a record may have; with more it is a record of another
-// kind.
-const maxBeside = 3
-
-// identified reports whether v is a record, by one of the first n names of its identifier.
-func (t RecordType) identified(v jsontree.Value, n int) bool {
-	for _, id := range t.ids[:n] {
-		if m := v.Member(id); m.Kind() != 0 && !m.Null() && (m.Kind() != jsontree.String || m.Text() != "") {
-			return true
-		}
-	}
-	return false
+func (t RecordType) isRecord(v jsontree.Value) bool {
+	return slices.ContainsFunc(t.ids, func(id string) bool { return isID(v, id) })
 }
 
-func (t RecordType) isRecord(v jsontree.Value) bool { return t.identified(v, t.sure) }
+// isID reports whether a member of v has a value that may identify it.
+func isID(v jsontree.Value, name string) bool {
+	m := v.Member(name)
+	return m.Kind() != 0 && !m.Null() && (m.Kind() != jsontree.String || m.Text() != "")
+}
 
-// Find searches v for a record.
+// Find returns the record that v is or wraps.
 func (t RecordType) Find(v jsontree.Value) (record jsontree.Value, ok bool) {
-	return t.within(v, jsontree.MaxWrappers)
-}
-
-func (t RecordType) within(v jsontree.Value, depth int) (jsontree.Value, bool) {
-	if v.Kind() == jsontree.Array && v.Len() == 1 {
-		for _, only := range v.Members() {
-			v = only
+	inside := v.Inside()
+	for _, id := range t.ids {
+		if i := slices.IndexFunc(inside, func(o jsontree.Value) bool { return isID(o, id) }); i >= 0 {
+			return inside[i], true
 		}
-	}
-	if v.Kind() != jsontree.Object {
-		return jsontree.Value{}, false
-	}
-	if t.isRecord(v) {
-		return v, true
-	}
-	if depth > 0 {
-		for _, m := range t.places(v) {
-			if got, ok := t.within(m.Value, depth-1); ok {
-				return got, true
-			}
-		}
-	}
-	if t.identified(v, len(t.ids)) {
-		return v, true
 	}
 	return jsontree.Value{}, false
 }
-
-// places returns the members of v that may hold a record: those with usual names, then the only object of any name.
-func (t RecordType) places(v jsontree.Value) []jsontree.Member {
-	all := v.Sorted()
-	var out, other []jsontree.Member
-	for _, name := range slices.Concat(jsontree.Wrappers[:1], t.wraps, jsontree.Wrappers[1:]) {
-		if i := slices.IndexFunc(all, func(m jsontree.Member) bool { return jsontree.SameName(m.Name, name) }); i >= 0 {
-			out = append(out, all[i])
-		}
-	}
-	for _, m := range all {
-		usual := slices.ContainsFunc(out, func(o jsontree.Member) bool { return o.Name == m.Name })
-		if m.Kind() == jsontree.Object && !usual {
-			other = append(other, m)
-		}
-	}
-	if len(other) == 1 && len(all) <= maxBeside && !isAside(other[0].Name) {
-		out = append(out, other...)
-	}
-	return out
-}
-
-// asides are names of objects and arrays that never hold the records.
-var asides = []string{"meta", "error", "errors", "warnings", "links", "_links", "pagination", "paging", "sort",
-	"filters"}
-
-func isAside(name string) bool { return slices.Contains(asides, strings.ToLower(name)) }
 
 func under(path, name string) string {
 	if path == "" {
@@ -362,9 +270,7 @@ func NotUnderstood(r Request, a Answer, err error) error {
 // SaidNo returns the error in an answer with a good status, {"error": …} or {"success": false, …}; nil for none.
 func SaidNo(r Request, a Answer, body jsontree.Value, wanted string) error {
 	m := ObjectIn(body)
-	word, given := m.Member("success").Scalar()
-	success, read := flagWord(word)
-	if !m.Has("error") && !m.Has("errors") && !(given && read && !success) {
+	if !m.Fails() {
 		return nil
 	}
 	e := Classify(r.Op, a.Status, a.Body)

@@ -132,7 +132,7 @@ type Probe struct {
 	Size     int64     `json:"size,omitempty"`
 	Digest   string    `json:"digest,omitempty"` // SHA-256 of the content
 	Since    time.Time `json:"since,omitzero"`   // when it was prepared, by the service's clock; zero: not known
-	IDField  string    `json:"-"`                // [service] upload_id_field
+	IDField  string    `json:"-"`                // [service] upload_id_field or link_field
 
 	// Leaves are salted digests of the values that an application was set to; Hooks of the webhook settings.
 	Salt   string   `json:"salt,omitempty"`

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -40,104 +39,37 @@ var ListCustomers = read(Route{Kind: "customer.list", Op: "list customers", Path
 		next: func(q api.CustomerQuery) string { return q.Next },
 		read: list[api.CustomerQuery, api.Customer](api.CustomerRecord)})
 
-// GetCustomer reads one customer: by GET; by POST if the service does not accept GET; else from the list filtered by
-// the customer. It costs one customer call once the working form is known, up to three before. The record may be bare
-// or in an object of its own.
+// GetCustomer reads one customer: by GET; by POST if the service does not accept GET, because its page prints POST
+// beside a name that reads like GET. It costs one customer call once the working form is known, two before.
 var GetCustomer = Endpoint[string, api.Customer]{&Route{Kind: "customer.get", Op: "read customer",
 	Method: http.MethodGet, Path: customerPath,
 	Class: limit.Customer, Need: api.MayRead, Lent: Lending{Reads: true}}, readCustomer}
 
-// customerForm is the form of the call that reads one customer. The service's page prints POST beside a name that
-// reads like GET, and the specification has neither, so the form is detected and remembered.
-type customerForm int32
-
-const (
-	customerByGet  customerForm = iota // also: not known yet
-	customerByPost                     // the same path by POST
-	customerByList                     // the list, filtered by the customer
-)
-
-// formOf remembers the form that works.
-type formOf struct{ v atomic.Int32 }
-
-func (f *formOf) get() customerForm     { return customerForm(f.v.Load()) }
-func (f *formOf) keep(was customerForm) { f.v.Store(int32(was)) }
-
 func readCustomer(ctx context.Context, w *Wire, cuid string) (api.Customer, error) {
-	if err := api.CheckID(params["cuid"], cuid); err != nil {
-		return api.Customer{}, err
+	if w.customerByPost.Load() {
+		return w.customerBy(ctx, http.MethodPost, cuid)
 	}
-	form := w.customers.get()
-	if form == customerByList {
-		return w.customerFromList(ctx, cuid)
-	}
-	got, err := w.customerBy(ctx, form, cuid)
-	if form == customerByGet && notTaken(err) {
-		if got, err = w.customerBy(ctx, customerByPost, cuid); err == nil {
-			w.customers.keep(customerByPost)
-			return got, nil
-		}
-	}
-	if err == nil || !noSuchCall(err) {
+	got, err := w.customerBy(ctx, http.MethodGet, cuid)
+	notTaken := []int{http.StatusMethodNotAllowed, http.StatusNotImplemented}
+	if e := api.AsError(err); e == nil || !slices.Contains(notTaken, e.Status) {
 		return got, err
 	}
-	listed, listErr := w.customerFromList(ctx, cuid)
-	switch {
-	case listErr == nil:
-		w.customers.keep(customerByList)
-		return listed, nil
-	case api.KindOf(listErr) == api.NotFound:
-		return api.Customer{}, listErr
-	}
-	return api.Customer{}, err
+	got, err = w.customerBy(ctx, http.MethodPost, cuid)
+	w.customerByPost.Store(err == nil)
+	return got, err
 }
 
-func (w *Wire) customerBy(ctx context.Context, form customerForm, cuid string) (api.Customer, error) {
-	r, err := (&Route{Op: "read customer", Method: http.MethodGet, Path: customerPath,
-		Class: limit.Customer}).request(cuid)
+func (w *Wire) customerBy(ctx context.Context, method, cuid string) (out api.Customer, err error) {
+	r, err := (&Route{Op: "read customer", Path: customerPath, Class: limit.Customer}).request(cuid)
 	if err != nil {
-		return api.Customer{}, err
+		return out, err
 	}
-	if form == customerByPost {
-		r.Method = http.MethodPost
-	}
-	var out api.Customer
+	r.Method = method
 	_, err = w.client.Read(ctx, r, func(a api.Answer) (err error) {
 		out, err = recordOf[api.Customer](r, a, api.CustomerRecord)
 		return err
 	})
 	return out, err
-}
-
-// customerFromList finds a customer in the list filtered by it. The service may ignore the filter, so one page is
-// searched.
-func (w *Wire) customerFromList(ctx context.Context, cuid string) (api.Customer, error) {
-	page, err := Do(ctx, w, ListCustomers, api.CustomerQuery{CUID: cuid})
-	if err != nil {
-		return api.Customer{}, err
-	}
-	for _, it := range page.Items {
-		if string(it.CUID) == cuid {
-			return it, nil
-		}
-	}
-	return api.Customer{}, &api.Error{Op: "read customer", Kind: api.NotFound,
-		Public: "This customer is not in the service's list of customers.",
-		Remedy: api.Remedy{Kind: api.RecheckID}}
-}
-
-// notTaken reports whether the service does not support this method here.
-func notTaken(err error) bool {
-	e := api.AsError(err)
-	return e != nil && (e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented)
-}
-
-// noSuchCall reports whether the service may lack the call altogether: it rejects the method, does not know the path,
-// or its answer is not a customer. Its own message that there is no such customer is a valid answer.
-func noSuchCall(err error) bool {
-	e := api.AsError(err)
-	return notTaken(err) || e != nil && e.Rule == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusGone ||
-		e.Kind == api.Internal && e.Status != 0)
 }
 
 const applicationPath = customerPath + "/application"
@@ -373,35 +305,48 @@ var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: htt
 	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link",
 	Rule: api.WriteRule{Again: true, Advice: api.MakeAnother}},
 	Proof{Past: "created", Shows: "contains an address",
-		Shown: func(_ api.Probe, body api.Object, answer bool) bool { _, ok := linkIn(body); return answer && ok }},
+		Shown: func(p api.Probe, body api.Object, answer bool) bool {
+			_, ok := linkIn(body, p.IDField)
+			return answer && ok
+		}},
 	writing[string, api.Link]{
 		ids: one,
-		plan: func(_ context.Context, _ *Wire, cuid string) (plan, error) {
+		plan: func(_ context.Context, w *Wire, cuid string) (plan, error) {
 			return plan{Object: "customer", ID: cuid, Summary: "Create a verification link for customer " + cuid,
-				Probe: api.Probe{CUID: cuid}}, nil
+				Probe: api.Probe{CUID: cuid, IDField: w.client.Service().LinkField}}, nil
 		},
-		result: func(_ context.Context, _ *Wire, _ string, _ api.Request, a api.Answer) (api.Link, error) {
+		result: func(_ context.Context, w *Wire, _ string, _ api.Request, a api.Answer) (api.Link, error) {
 			body := api.ObjectOf(a.Body)
 			l := api.Link{Raw: a.Body}
 			l.TTL, _ = strconv.ParseInt(body.Find("ttlInSeconds"), 10, 64)
-			l.URL, _ = linkIn(body)
+			l.URL, _ = linkIn(body, w.client.Service().LinkField)
 			return l, nil
 		},
-		lend: func(ids []string, body Content) (string, error) { return ids[0], body.nothing() },
+		failed: linkFailed,
+		lend:   func(ids []string, body Content) (string, error) { return ids[0], body.nothing() },
 		answer: func(l api.Link) (json.RawMessage, error) {
 			return sentOr(l.Raw, map[string]any{"url": l.URL, "ttlInSeconds": l.TTL})
 		},
 	})
 
-// linkIn finds a usable address.
-func linkIn(body api.Object) (untrusted.Text, bool) {
-	for _, o := range body.Inside() {
-		u := text(o.First("url"))
-		if (strings.HasPrefix(string(u), "https://") || strings.HasPrefix(string(u), "http://")) && !u.Flags().Suspicious() {
-			return u, true
-		}
+// linkFailed names what came in place of an address.
+func linkFailed(a api.Answer, err error) (api.Link, error) {
+	out := *api.AsError(err)
+	if v := api.ParseJSON(a.Body); out.Kind == api.UnknownOutcome && v.Kind() != 0 {
+		out.Say(out.Public + " It contains " + v.Keys() + ". [service] link_field names the one with the address.")
 	}
-	return "", false
+	return api.Link{}, &out
+}
+
+// linkIn finds a usable address, under the configured name or the one of the service's page.
+func linkIn(body api.Object, field string) (untrusted.Text, bool) {
+	names := []string{"url"}
+	if field != "" {
+		names = append([]string{field}, names...)
+	}
+	u := text(body.Find(names...))
+	ok := strings.HasPrefix(string(u), "https://") || strings.HasPrefix(string(u), "http://")
+	return u, ok && !u.Flags().Suspicious()
 }
 
 var hookCalls = []*Route{GetHooks.Route, SetHooks.Route}

@@ -289,8 +289,8 @@ func common(a, b []string) int {
 	return min(len(a), len(b))
 }
 
-// leavesOf returns digests of the values of a JSON document with their paths. Paths omit objects that only wrap
-// ("application", "item"), since the service documents them for one direction only.
+// leavesOf returns digests of the values of a JSON document with their paths. Paths omit the object application, since
+// the service documents it for one direction only.
 func leavesOf(v jsontree.Value, path, salt string) []string {
 	var out []string
 	if strings.Count(path, ".") > 64 {
@@ -298,7 +298,7 @@ func leavesOf(v jsontree.Value, path, salt string) []string {
 	}
 	for _, m := range v.Sorted() {
 		at := path + "." + m.Name
-		if m.Name == "application" || m.Name == "item" || m.Name == "data" {
+		if m.Name == "application" {
 			at = path
 		}
 		out = append(out, leavesOf(m.Value, at, salt)...)

@@ -19,11 +19,13 @@ func TestProofIsReadAsRecordsAre(t *testing.T) {
 		hooks: {Kind: api.ActSetHooks, Salt: "s", Leaves: hookLeaves("s", "s", api.ObjectOf([]byte(hooks)))},
 	}
 	for record, p := range probes {
-		for _, shape := range [][2]string{{"", ""}, {`{"item":`, `}`}, {`{"code":0,"msg":"ok","data":{"item":`, `}}`},
-			{`{"data":{"type":"t","id":"o","attributes":`, `}}`}, {`{"result":{"payload":`, `}}`}} {
+		for shape, proves := range map[[2]string]bool{{"", ""}: true, {`{"item":`, `}`}: true,
+			{`{"code":0,"msg":"ok","data":{"item":`, `}}`}: true, {`{"item":[`, `]}`}: true,
+			{`{"item":[`, `,{}]}`}: false, {`{"data":{"type":"t","id":"o","attributes":`, `}}`}: false,
+			{`{"result":`, `}`}: false, {`{"operation":`, `}`}: false, {`{"data":{"data":{"data":`, `}}}`}: false} {
 			body := shape[0] + record + shape[1]
-			if !Rule(p.Kind).Proves(p, api.ObjectOf([]byte(body)), false) {
-				t.Errorf("%s is not proven by %s", p.Kind, body)
+			if got := Rule(p.Kind).Proves(p, api.ObjectOf([]byte(body)), false); got != proves {
+				t.Errorf("%s is proven by %s: %t", p.Kind, body, got)
 			}
 		}
 		if Rule(p.Kind).Proves(p, api.ObjectOf([]byte(`{"item":{"opid":"x","documents":[{"guid":"g"}]}}`)), false) {

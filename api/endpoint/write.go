@@ -282,9 +282,8 @@ func SeenIn(p api.Probe, op api.Operation, at evidence.Moment) (e evidence.Evide
 
 // Wire makes calls to the service and returns unmasked results. It is safe for concurrent use.
 type Wire struct {
-	client    *api.Client
-	customers formOf // how this service returns one customer
-	first     atomic.Int32
+	client         *api.Client
+	customerByPost atomic.Bool // this service returns one customer by POST
 }
 
 func New(opt api.Options) (*Wire, error) {
@@ -322,14 +321,8 @@ func read[In, Out any](r Route, how reading[In, Out]) Endpoint[In, Out] {
 	return Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out, error) {
 		var none Out
 		out, req, err := how.once(ctx, w, route, in)
-		if w.countsFromOne(req, err) {
-			if again, _, e := how.once(ctx, w, route, in); e == nil {
-				return again, nil
-			}
-			w.first.Store(0)
-		}
 		if err != nil {
-			return none, err
+			return none, w.nameFirstPage(req, err)
 		}
 		return out, nil
 	}}
@@ -348,44 +341,15 @@ func (how reading[In, Out]) once(ctx context.Context, w *Wire, route *Route, in 
 	return out, req, err
 }
 
-// paging is the configured paging, with the detected number of the first page.
-func (w *Wire) paging() api.Paging {
+// nameFirstPage adds the setting to the error of a service that refused page 0.
+func (w *Wire) nameFirstPage(r api.Request, err error) error {
 	p := w.client.Service().Paging
-	if w.first.Load() == fromOne {
-		p.First = 1
-	}
-	return p
-}
-
-// service is the configured service, with the detected number of the first page.
-func (w *Wire) service() api.Service {
-	s := w.client.Service()
-	s.Paging = w.paging()
-	return s
-}
-
-// The detected number of the first page.
-const (
-	fromZero = iota + 1
-	fromOne
-)
-
-// countsFromOne records what the answer for page 0 shows, and reports whether to request page 1 instead: the service
-// refused page 0 or returned nothing on it.
-func (w *Wire) countsFromOne(r api.Request, err error) bool {
-	p := w.client.Service().Paging
-	if !p.CountsPages() || p.First != 0 || !r.Query.Has(p.Names()[0]) || p.PageOf(r.Query) != 0 {
-		return false
-	}
 	e := api.AsError(err)
-	switch {
-	case err == nil:
-		w.first.CompareAndSwap(0, fromZero)
-		return false
-	case e.Status == http.StatusBadRequest, e.Status == http.StatusUnprocessableEntity, e.Remedy.Kind == api.NameListField:
-		return w.first.CompareAndSwap(0, fromOne)
+	if p.CountsPages() && p.First == 0 && r.Query.Has(p.Names()[0]) && p.PageOf(r.Query) == 0 && e.Rule == "" &&
+		(e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) {
+		e.Remedy = api.Remedy{Kind: api.FixSettings, ID: "[service]", Names: []string{"first_page"}}
 	}
-	return false
+	return err
 }
 
 func (how reading[In, Out]) request(w *Wire, route *Route, in In) (api.Request, error) {
@@ -406,7 +370,7 @@ func (how reading[In, Out]) request(w *Wire, route *Route, in In) (api.Request, 
 			next = how.next(in)
 		}
 		req.Follows = next != ""
-		w.paging().Ask(req.Query, next)
+		w.client.Service().Paging.Ask(req.Query, next)
 	}
 	return req, err
 }
@@ -448,5 +412,5 @@ func list[In any, T api.Record](t api.RecordType) func(context.Context, *Wire, a
 }
 
 func pageOf[T api.Record](w *Wire, r api.Request, a api.Answer, t api.RecordType) (api.Page[T], error) {
-	return api.PageIn[T](w.service(), r, a, t)
+	return api.PageIn[T](w.client.Service(), r, a, t)
 }

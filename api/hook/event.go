@@ -235,9 +235,8 @@ func decode(raw []byte) (e Envelope, bad *Malformed) {
 	if bad != nil {
 		return e, bad
 	}
-	defer v.Free()
 	e.Raw = raw
-	bad = e.read(v.Root())
+	bad = e.read(v)
 	return e, bad
 }
 

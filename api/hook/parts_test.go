@@ -39,7 +39,6 @@ func TestPartsFindDeliveriesInAnyBody(t *testing.T) {
 		{"batch, each wrapped", `[{"event":` + one + `},{"event":` + two + `}]`, plainJSON, "", []string{one, two}},
 		{"wrapped", `{"data":` + one + `}`, plainJSON, "", []string{one}},
 		{"gzip", zipped(t, one), plainJSON, "gzip", []string{one}},
-		{"gzip that nobody names", zipped(t, one), plainJSON, "", []string{one}},
 		{"byte order mark", "\xef\xbb\xbf" + one, plainJSON, "", []string{one}},
 		{"text", one, "text/plain", "", []string{one}},
 		{"a JSON text", quoted, plainJSON, "", []string{one}},
@@ -60,6 +59,7 @@ func TestPartsFindDeliveriesInAnyBody(t *testing.T) {
 	for name, c := range map[string]struct{ body, kind, coding string }{
 		"text":                      {"hello", "text/plain", ""},
 		"unknown coding":            {one, plainJSON, "br"},
+		"gzip that nobody names":    {zipped(t, one), plainJSON, ""},
 		"broken gzip":               {zipped(t, one)[:20], plainJSON, "gzip"},
 		"a bomb":                    {zipped(t, strings.Repeat(" ", 2<<20)), plainJSON, "gzip"},
 		"another object":            {`{"ping":true}`, plainJSON, ""},

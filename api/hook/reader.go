@@ -276,7 +276,7 @@ func Parts(body []byte, contentType, encoding string, most int) ([][]byte, error
 	switch {
 	case errors.As(err, &coding):
 		return nil, unreadable("Its body has the content coding " + coding.Name +
-			", which is not supported. Use gzip, deflate or none.")
+			", which is not supported. Use gzip or none.")
 	case errors.Is(err, jsontree.ErrTooLarge):
 		return nil, unreadable("Its body is too large once it is unpacked.")
 	case err != nil:
@@ -288,12 +288,10 @@ func Parts(body []byte, contentType, encoding string, most int) ([][]byte, error
 const maxWrapping = 3
 
 func parts(b []byte, depth int) ([][]byte, error) {
-	tree, err := jsontree.Parse(b)
+	v, err := jsontree.Parse(b)
 	if err != nil {
 		return nil, unreadable("Its body is neither JSON, nor a form with JSON in a field, nor compressed JSON.")
 	}
-	defer tree.Free()
-	v := tree.Root()
 	if v.Kind() == jsontree.String && depth < maxWrapping {
 		return parts([]byte(v.Text()), depth+1)
 	}
@@ -330,7 +328,7 @@ func deliveries(v jsontree.Value, depth int) []jsontree.Value {
 			out = append(out, found...)
 		}
 	case v.Kind() != jsontree.Object:
-	case slices.ContainsFunc(envelopeNames, func(name string) bool { return v.Named(name).Kind() != 0 }):
+	case slices.ContainsFunc(envelopeNames, func(name string) bool { return v.Member(name).Kind() != 0 }):
 		return []jsontree.Value{v}
 	default:
 		for _, m := range v.Members() {
@@ -480,18 +478,17 @@ func (r *reader) counterparty(e *Event) *Counterparty {
 }
 
 // parse parses one JSON text and refuses what JSON parsers read differently: see jsontree.Doubt.
-func parse(b []byte) (*jsontree.Tree, *Malformed) {
-	t, doubt, err := jsontree.ParseStrict(b)
+func parse(b []byte) (jsontree.Value, *Malformed) {
+	v, doubt, err := jsontree.ParseStrict(b)
 	if err != nil {
-		return nil, invalid(err)
+		return v, invalid(err)
 	}
 	if doubt.Kind == jsontree.NoDoubt {
-		return t, nil
+		return v, nil
 	}
-	t.Free()
 	bad := doubts[doubt.Kind]
 	bad.Detail += " (byte " + strconv.Itoa(doubt.At) + ")"
-	return t, &bad
+	return v, &bad
 }
 
 var doubts = map[jsontree.DoubtKind]Malformed{

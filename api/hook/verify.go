@@ -350,12 +350,11 @@ func (j *jwtVerifier) key(t *jwt.Token) (any, error) {
 	if err != nil {
 		return nil, errHeader
 	}
-	tree, bad := parse(head)
+	header, bad := parse(head)
 	if bad != nil {
 		return nil, errHeader
 	}
-	defer tree.Free()
-	if _, critical := t.Header["crit"]; critical || exactNames(tree.Root(), "alg", "crit") != nil {
+	if _, critical := t.Header["crit"]; critical || exactNames(header, "alg", "crit") != nil {
 		return nil, errHeader
 	}
 	return j.keys, nil
@@ -615,12 +614,10 @@ const maxClaims = 20 // how many names are kept
 // UnmarshalJSON never fails: Validate, which the parser calls after it checked the signature, reports unusable
 // claims.
 func (c *claims) UnmarshalJSON(b []byte) error {
-	tree, bad := parse(b)
+	v, bad := parse(b)
 	if bad != nil {
 		return nil
 	}
-	defer tree.Free()
-	v := tree.Root()
 	c.ok = v.Kind() == jsontree.Object &&
 		exactNames(v, "exp", "iat", "nbf", "jti", "body_sha256", "request_body_sha256") == nil
 	for name, value := range v.Members() {

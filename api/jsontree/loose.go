@@ -2,115 +2,71 @@ package jsontree
 
 import (
 	"bytes"
-	"compress/flate"
 	"compress/gzip"
-	"compress/zlib"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"opdeck/api/redact"
 	"opdeck/api/untrusted"
 )
 
-// Services name and wrap members differently. This file finds members by the meaning of their names, for reads,
-// proofs, logins and webhooks.
-
-// Wrappers are the usual names of objects around an answer, the likeliest first.
-var Wrappers = []string{"item", "data", "result", "response", "payload", "content", "record", "object", "entity",
-	"body", "value", "attributes"}
+// wrappers are the names of objects around an answer: the documented one, and the usual one. An array of one element is
+// read as that element. Nothing else around a record is accepted, by reads, proofs and lists alike;
+// logins are not wrapped.
+var wrappers = []string{"item", "data"}
 
 // MaxWrappers is how many objects around a record are searched.
-const MaxWrappers = 3
+const MaxWrappers = 2
 
-// SameName reports whether two names differ only in case and separators: accessToken, access_token, Access-Token.
-func SameName(a, b string) bool {
-	for {
-		a, b = strings.TrimLeft(a, separators), strings.TrimLeft(b, separators)
-		if a == "" || b == "" {
-			return a == b
-		}
-		if !sameLetter(a[0], b[0]) {
-			return false
-		}
-		a, b = a[1:], b[1:]
-	}
-}
-
-const separators = "_- "
-
-func sameLetter(a, b byte) bool {
-	if a == b {
-		return true
-	}
-	low := a | 0x20
-	return low == b|0x20 && low >= 'a' && low <= 'z'
-}
-
-// Named returns the member with the first of the names that v has: exactly, else ignoring case, else ignoring
-// separators too. A name "a.b" is the member b of a.
-func (v Value) Named(names ...string) Value {
-	for _, name := range names {
-		if m := v.named(name); m.Kind() != 0 {
-			return m
-		}
-	}
-	return Value{}
-}
-
-func (v Value) named(name string) Value {
-	if m := v.Member(name); m.Kind() != 0 || v.Kind() != Object {
+// Path returns the member of that name; "a.b" is the member b of a.
+func (v Value) Path(name string) Value {
+	if m := v.Member(name); m.Kind() != 0 {
 		return m
 	}
-	for n, m := range v.Members() {
-		if SameName(n, name) {
-			return m
-		}
-	}
 	if head, rest, is := strings.Cut(name, "."); is {
-		return v.named(head).named(rest)
+		return v.Member(head).Path(rest)
 	}
 	return Value{}
 }
 
-// Inside returns v and the objects inside it, at most MaxWrappers deep, outer ones first; for an array, those of its
-// only element.
-func (v Value) Inside() []Value {
-	var out []Value
-	level := []Value{v}
-	for depth := 0; depth <= MaxWrappers && len(level) > 0; depth++ {
-		var next []Value
-		for _, o := range level {
-			if o.Kind() == Array && o.Len() == 1 {
-				for _, only := range o.Members() {
-					o = only
-				}
-			}
-			if o.Kind() != Object {
-				continue
-			}
-			out = append(out, o)
-			for _, m := range o.Sorted() {
-				if m.Kind() == Object || m.Kind() == Array && m.Len() == 1 {
-					next = append(next, m.Value)
-				}
-			}
+// Named returns the member of the first of the names (see Path) that v has.
+func (v Value) Named(names ...string) Value {
+	for _, name := range names {
+		if m := v.Path(name); m.Kind() != 0 {
+			return m
 		}
-		level = next
+	}
+	return Value{}
+}
+
+// Inside returns the object v and those that it wraps, outer ones first.
+func (v Value) Inside() []Value { return v.inside(MaxWrappers) }
+
+func (v Value) inside(deep int) (out []Value) {
+	if v.Kind() == Array && v.Len() == 1 {
+		v = v.n.members[0].Value
+	}
+	if v.Kind() != Object {
+		return nil
+	}
+	out = append(out, v)
+	for _, name := range wrappers {
+		if deep > 0 {
+			out = append(out, v.Member(name).inside(deep-1)...)
+		}
 	}
 	return out
 }
 
-// Find returns the text (see Scalar) of the first of the names that has one, in v or in the nearest object inside it.
+// Find returns the text (see Scalar) of the first of the names (see Path) that has one, in v or what it wraps.
 func (v Value) Find(names ...string) (text string, ok bool) {
 	inside := v.Inside()
 	for _, name := range names {
 		for _, o := range inside {
-			if s, is := o.Named(name).Scalar(); is && s != "" {
+			if s, is := o.Path(name).Scalar(); is && s != "" {
 				return s, true
 			}
 		}
@@ -167,73 +123,29 @@ func (e *CodingError) Error() string { return "the content coding " + e.Name + "
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Unpack returns the text in a body: it undoes gzip, deflate and zlib, whether or not Content-Encoding (encoding)
-// names them, drops a byte order mark and converts UTF-16 to UTF-8. most is the largest text in bytes. A body without
-// any of these is returned unchanged.
+// Unpack returns the text in a body: it undoes gzip if Content-Encoding (encoding) names it and drops a byte order
+// mark. most is the largest text in bytes. Any other coding is a CodingError.
 func Unpack(body []byte, encoding string, most int) ([]byte, error) {
-	codings := strings.Split(strings.ToLower(encoding), ",")
-	for i := len(codings) - 1; i >= 0; i-- {
-		var err error
-		if body, err = uncoded(body, strings.TrimSpace(codings[i]), most); err != nil {
-			return nil, err
-		}
-	}
-	if isGzip(body) {
-		var err error
-		if body, err = uncoded(body, "gzip", most); err != nil {
-			return nil, err
-		}
-	}
-	return utf8Text(body), nil
-}
-
-func isGzip(b []byte) bool { return len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b }
-
-func uncoded(body []byte, coding string, most int) ([]byte, error) {
-	var from io.Reader
-	var err error
-	switch coding {
+	switch coding := strings.ToLower(strings.TrimSpace(encoding)); coding {
 	case "", "identity":
-		return body, nil
 	case "gzip", "x-gzip":
-		if !isGzip(body) { // a proxy unpacked it and left the header
-			return body, nil
+		if !bytes.HasPrefix(body, []byte("\x1f\x8b")) { // a proxy unpacked it and left the header
+			break
 		}
-		from, err = gzip.NewReader(bytes.NewReader(body))
-	case "deflate":
-		if from, err = zlib.NewReader(bytes.NewReader(body)); err != nil { // many senders omit zlib's header
-			from, err = flate.NewReader(bytes.NewReader(body)), nil
+		from, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, ErrPacked
 		}
+		out, err := io.ReadAll(io.LimitReader(from, int64(most)+1))
+		switch {
+		case len(out) > most:
+			return nil, ErrTooLarge
+		case err != nil:
+			return nil, ErrPacked
+		}
+		body = out
 	default:
 		return nil, &CodingError{Name: fmt.Sprintf("%.40q", coding)}
 	}
-	if err != nil {
-		return nil, ErrPacked
-	}
-	out, err := io.ReadAll(io.LimitReader(from, int64(most)+1))
-	switch {
-	case len(out) > most:
-		return nil, ErrTooLarge
-	case err != nil:
-		return nil, ErrPacked
-	}
-	return out, nil
-}
-
-// utf8Text drops a byte order mark, and converts UTF-16 with one to UTF-8.
-func utf8Text(b []byte) []byte {
-	var order binary.ByteOrder
-	switch {
-	case bytes.HasPrefix(b, []byte("\xff\xfe")):
-		order = binary.LittleEndian
-	case bytes.HasPrefix(b, []byte("\xfe\xff")):
-		order = binary.BigEndian
-	default:
-		return bytes.TrimPrefix(b, []byte(byteOrderMark))
-	}
-	units := make([]uint16, 0, len(b)/2)
-	for b = b[2:]; len(b) >= 2; b = b[2:] {
-		units = append(units, order.Uint16(b))
-	}
-	return []byte(string(utf16.Decode(units)))
+	return bytes.TrimPrefix(body, []byte(byteOrderMark)), nil
 }

@@ -39,18 +39,16 @@ func check(t *testing.T, b []byte) {
 	var want any
 	d := json.NewDecoder(strings.NewReader(before))
 	d.UseNumber()
-	if err := d.Decode(&want); err != nil || !reflect.DeepEqual(plain(tree.Root()), want) {
-		t.Fatalf("read %q as %v, encoding/json as %v, %v", b, plain(tree.Root()), want, err)
+	if err := d.Decode(&want); err != nil || !reflect.DeepEqual(plain(tree), want) {
+		t.Fatalf("read %q as %v, encoding/json as %v, %v", b, plain(tree), want, err)
 	}
-	if raw := strings.Trim(before, " \t\r\n"); string(tree.Root().Raw()) != raw {
-		t.Fatalf("%q has the bytes %q", b, tree.Root().Raw())
+	if raw := strings.Trim(before, " \t\r\n"); string(tree.Raw()) != raw {
+		t.Fatalf("%q has the bytes %q", b, tree.Raw())
 	}
 	strict, _, err := ParseStrict(b)
-	if err != nil || !reflect.DeepEqual(plain(strict.Root()), plain(tree.Root())) {
+	if err != nil || !reflect.DeepEqual(plain(strict), plain(tree)) {
 		t.Fatalf("%q is read otherwise when doubts are looked for: %v", b, err)
 	}
-	tree.Free()
-	strict.Free()
 	if string(b) != before {
 		t.Fatal("the bytes were changed")
 	}
@@ -80,14 +78,14 @@ func plain(v Value) any {
 }
 
 func TestNesting(t *testing.T) {
-	for _, n := range []int{maxNesting, maxNesting + 1} {
+	for _, n := range []int{10_000, 10_001} {
 		check(t, []byte(strings.Repeat("[", n)+strings.Repeat("]", n)))
 	}
 }
 
 func TestDoubts(t *testing.T) {
 	many := ""
-	for i := range manyMembers + 8 {
+	for i := range 40 {
 		many += fmt.Sprintf(`"n%d":0,`, i)
 	}
 	for text, want := range map[string]Doubt{
@@ -103,10 +101,9 @@ func TestDoubts(t *testing.T) {
 		strings.Repeat("[", MaxDepth) + "1" + strings.Repeat("]", MaxDepth):     {},
 		strings.Repeat("[", MaxDepth+1) + "1" + strings.Repeat("]", MaxDepth+1): {TooDeep, MaxDepth + 1},
 	} {
-		tree, got, err := ParseStrict([]byte(text))
+		_, got, err := ParseStrict([]byte(text))
 		if err != nil || got != want {
 			t.Errorf("%.60q: %v, %v; want %v", text, got, err, want)
 		}
-		tree.Free()
 	}
 }

@@ -66,12 +66,11 @@ func (a *answer) classify(resp *http.Response, raw []byte, broken error, of requ
 
 // readGood classifies a complete answer with a good status.
 func (a *answer) readGood(text []byte, of request) {
-	tree, err := jsontree.Parse(text)
+	v, err := jsontree.Parse(text)
 	if err != nil {
 		a.unread(of, notJSON(text), "")
 		return
 	}
-	v := tree.Root()
 	seen, key := a.readPair(v, of.names)
 	if seen == "" {
 		return
@@ -99,9 +98,9 @@ func (a *answer) unread(of request, seen, key string) {
 // readWords classifies an answer without tokens: by its status and, whatever that is, by the documented refusals and
 // the name of a two-factor code, or the service's own member for it, is2fa (rules D6, D7).
 func (a *answer) readWords(code int, raw []byte, login bool) {
-	tree, err := jsontree.Parse(raw)
+	v, err := jsontree.Parse(raw)
 	switch said := message(raw); {
-	case twoFactor.MatchString(said), err == nil && string(tree.Root().Member("is2fa").Raw()) == "true":
+	case twoFactor.MatchString(said), err == nil && string(v.Member("is2fa").Raw()) == "true":
 		a.outcome = TwoFactor
 	case refusal(code, login), !login && slices.Contains(refreshRefusals, said):
 		a.outcome = Refused
@@ -305,12 +304,12 @@ func announced(v jsontree.Value) time.Duration {
 // message is what a documented error answer says: the text of "error", or of "message" where there is no such member
 // (service facts, section 1); "" for every other answer.
 func message(raw []byte) string {
-	tree, err := jsontree.Parse(raw[:min(len(raw), maxAnswer)])
+	v, err := jsontree.Parse(raw[:min(len(raw), maxAnswer)])
 	if err != nil {
 		return ""
 	}
 	for _, name := range []string{"error", "message"} {
-		if m := tree.Root().Member(name); m.Kind() != 0 {
+		if m := v.Member(name); m.Kind() != 0 {
 			return strings.TrimSpace(m.Text())
 		}
 	}

@@ -135,11 +135,11 @@ func TestLifetimes(t *testing.T) {
 		{"true", 0, five, true}, {`{"seconds":60}`, 0, five, true}, {"[60]", 0, five, true}, {"", 0, five, true},
 		{`"60"`, 4 * time.Minute, 4 * time.Minute, false}, {"", 72 * time.Hour, 24 * time.Hour, false},
 	} {
-		tree, err := jsontree.Parse([]byte(`{"v":` + cmp.Or(c.announced, "null") + `}`))
+		v, err := jsontree.Parse([]byte(`{"v":` + cmp.Or(c.announced, "null") + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, warning := accessLife(announced(tree.Root().Member("v")), c.jwt)
+		got, warning := accessLife(announced(v.Member("v")), c.jwt)
 		if got != c.want || strings.Contains(warning, "access_ttl_field") != c.assumed {
 			t.Errorf("%s with a token of %s: %s, %q", c.announced, c.jwt, got, warning)
 		}

@@ -338,7 +338,7 @@ func serviceOf(c config.Service) api.Service {
 	words := map[string]api.Phase{"open": api.PhaseOpen, "completed": api.PhaseCompleted, "failed": api.PhaseFailed,
 		"canceled": api.PhaseCanceled}
 	out := api.Service{ShareTokenField: c.ShareTokenField, ListField: c.ListField, UploadIDField: c.UploadIDField,
-		PageSize: c.ListPageSize,
+		LinkField: c.LinkField, PageSize: c.ListPageSize,
 		Paging: api.Paging{Way: api.PagingWay(c.Paging), PageName: c.PageName, SizeName: c.PageSizeName,
 			First: c.FirstPage, CursorName: c.CursorName, CursorField: c.CursorField},
 		Phases: map[string]api.Phase{}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -261,15 +262,35 @@ func (d *doctor) reads(ctx context.Context, a *App, ready bool) {
 		if o.OPID != "" && a.service.Phase(o) == api.PhaseUnknown {
 			not = append(not, "a status word that opdeck does not know ([service] status_words)")
 		}
+		if o.OPID != "" {
+			not = append(not, unread(o.Raw, o.Unknown(), "status", "createdAt", "sourceAmount", "customer")...)
+		}
 		return amounts(not, o.SourceAmount.Sum, o.DestinationAmount.Sum, o.CommissionAmount.Sum, o.CurrentBalanceAmount.Sum)
 	})
 	if s, err := a.Mirror().Status(ctx); err == nil && s.Note != "" {
 		d.add(lists[0], Warned, s.Note, "")
 	}
-	typed(ctx, d, a, lists[1], endpoint.ListCustomers, func(api.Customer) []string { return nil })
+	typed(ctx, d, a, lists[1], endpoint.ListCustomers, func(c api.Customer) []string { return unread(c.Raw, c.Unknown()) })
 	typed(ctx, d, a, lists[2], endpoint.ListAccounts, func(c api.Account) []string {
-		return amounts(nil, c.Balance.Value(), c.Hold.Value())
+		return amounts(unread(c.Raw, c.Unknown()), c.Balance.Value(), c.Hold.Value())
 	})
+}
+
+// unread names the members of a record that are missing, though the documents have them, or that have another type.
+func unread(raw json.RawMessage, fields []api.Field, required ...string) (not []string) {
+	record := api.ObjectOf(raw)
+	for _, name := range required {
+		if record.Exists() && !record.Has(name) {
+			not = append(not, "no "+name)
+		}
+	}
+	for _, f := range fields {
+		if member, _, listed := strings.Cut(f.Path, "["); f.Odd && !listed {
+			kind := api.ParseJSON(f.Value).KindWord()
+			not = append(not, "the member "+untrusted.Text(member).Line(60)+" of another type ("+kind+")")
+		}
+	}
+	return not
 }
 
 // typed reads the first page of a list and counts its records by what of them was not understood.

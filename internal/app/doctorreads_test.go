@@ -92,8 +92,8 @@ func TestReadsOfAContraryService(t *testing.T) {
 	found, well, _ := examine(t, func(w http.ResponseWriter, r *http.Request) bool {
 		switch r.URL.Path {
 		case "/v2/billing/operation":
-			return say(w, 200, `{"list":[{"general":{"opid":"SECRET-1","status":"SECRETIVE",
-				"sourceAmount":{"sum":{"currencyCode":"EUR","value":"SECRET"}}}},{"general":{"opid":"SECRET-2"}},{}],"total":500}`)
+			return say(w, 200, `{"list":[{"item":{"isVisible":"SECRET","opid":"SECRET-1","status":"SECRETIVE",
+				"sourceAmount":{"sum":{"currencyCode":"EUR","value":"SECRET"}}}},{"item":{"opid":"SECRET-2"}},{}],"total":500}`)
 		case "/v2/customer":
 			return say(w, 200, `{"meta":{"total":"9"},"rows":"SECRET"}`)
 		case "/v2/account":
@@ -109,7 +109,7 @@ func TestReadsOfAContraryService(t *testing.T) {
 		words  []string
 	}{
 		"operations": {Warned, []string{"3 records read", "2 have a status word", "status_words", "1 has an amount", "“value” (text)",
-			"amount_ignore", "1 has no identifier"}},
+			"amount_ignore", "1 has no identifier", "1 has no sourceAmount", "1 has the member isVisible of another type (text)"}},
 		"customers": {Failed, []string{"total of 9", "“rows” (text)", "list_field"}},
 		"accounts":  {Skipped, nil},
 	} {

@@ -371,7 +371,7 @@ var Tariffs = New(
 		Text:   func(t api.Tariff) untrusted.Text { return t.CUID }},
 	Field[api.Tariff]{Name: "id", JSON: "id", Kind: ID, About: "the rule's identifier, or its beginning", Example: "id:12",
 		Column: Column{Min: 6, Max: 26, HidePriority: 4, CutMiddle: true},
-		Text:   func(t api.Tariff) untrusted.Text { return t.ID }},
+		Text:   func(t api.Tariff) untrusted.Text { return untrusted.Text(t.ID) }},
 	Field[api.Tariff]{Name: "others", JSON: "others", Kind: Text, About: "other fields that the service sent",
 		Example: "others:max",
 		Column:  Column{Min: 20, Flex: 3}, Text: api.Tariff.Others},

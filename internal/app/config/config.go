@@ -146,6 +146,7 @@ type Service struct {
 	ShareTokenField string            `toml:"share_token_field"`
 	ListField       string            `toml:"list_field"`
 	UploadIDField   string            `toml:"upload_id_field"`
+	LinkField       string            `toml:"link_field"`
 	AccessToken     string            `toml:"access_token_field"`
 	RefreshToken    string            `toml:"refresh_token_field"`
 	AccessTTL       string            `toml:"access_ttl_field"`

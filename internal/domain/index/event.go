@@ -191,9 +191,8 @@ func leavesOf(o api.Operation) map[string]leaf {
 	if err != nil {
 		return out
 	}
-	if tree, err := jsontree.Parse(b); err == nil {
-		defer tree.Free()
-		flatten("", tree.Root(), out)
+	if v, err := jsontree.Parse(b); err == nil {
+		flatten("", v, out)
 	}
 	return out
 }
