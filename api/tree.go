@@ -190,10 +190,6 @@ var (
 // IDs returns the names of the record's identifier, the usual one first.
 func (t RecordType) IDs() []string { return t.ids }
 
-func (t RecordType) isRecord(v jsontree.Value) bool {
-	return slices.ContainsFunc(t.ids, func(id string) bool { return isID(v, id) })
-}
-
 // isID reports whether a member of v has a value that may identify it.
 func isID(v jsontree.Value, name string) bool {
 	m := v.Member(name)
