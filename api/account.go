@@ -68,7 +68,9 @@ func (b *Balance) check(v jsontree.Value) {
 }
 
 // twice implements single.
-func (b *Balance) twice(v jsontree.Value) { *b = Balance{PlainAmount: PlainAmount(unclear(v, ""))} }
+func (b *Balance) twice(v jsontree.Value) {
+	*b = Balance{PlainAmount: PlainAmount(UnclearMoney(v, ""))}
+}
 
 // Value is the amount in the account's currency; it is Empty when the answer has none.
 func (b Balance) Value() Money {

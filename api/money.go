@@ -22,9 +22,8 @@ type Money struct {
 	Nanos        Number         `json:"nanos"`
 
 	// Unclear: the amount is not known, since it did not come in the documented form.
-	Unclear bool `json:"-"`
-	// Holds lists the members of an Unclear value and their kinds, never a value.
-	Holds untrusted.Text `json:"-"`
+	Unclear bool   `json:"-"`
+	came    string // the JSON of an Unclear value
 }
 
 // ReadMoney reads {currencyCode, units, nanos}, each once and nothing beside them; webhooks say currency_code. With
@@ -59,16 +58,20 @@ func ReadMoney(v jsontree.Value, omitted bool) Money {
 		}
 	}
 	if !clear || m.CurrencyCode == "" || m.Units == "" || m.Nanos == "" {
-		return unclear(v, m.CurrencyCode)
+		return UnclearMoney(v, m.CurrencyCode)
 	}
 	return m
 }
 
 var moneyMembers = [...]string{"currencyCode", "units", "nanos"}
 
-func unclear(v jsontree.Value, currency untrusted.Text) Money {
-	return Money{CurrencyCode: currency, Unclear: true, Holds: untrusted.Text(v.Keys())}
+// UnclearMoney is the amount that v does not tell.
+func UnclearMoney(v jsontree.Value, currency untrusted.Text) Money {
+	return Money{CurrencyCode: currency, Unclear: true, came: string(v.Raw())}
 }
+
+// Holds lists the members of an Unclear value and their kinds, never a value; "" for any other.
+func (m Money) Holds() string { return ParseJSON([]byte(m.came)).Keys() }
 
 var ignored atomic.Pointer[[]string]
 
@@ -96,17 +99,17 @@ func besideAmount(name string) bool { return slices.Contains(IgnoredBesideAmount
 func (m *Money) check(v jsontree.Value) { *m = ReadMoney(v, false) }
 
 // twice implements single.
-func (m *Money) twice(v jsontree.Value) { *m = unclear(v, "") }
+func (m *Money) twice(v jsontree.Value) { *m = UnclearMoney(v, "") }
 
 // check makes an amount not known that is not in an object of its own, or not alone in it.
 func (a *Amount) check(v jsontree.Value) {
 	if ObjectIn(v).Member("sum").Kind() == 0 || !WrapsAmount(v, "sum") {
-		a.Sum = unclear(v, "")
+		a.Sum = UnclearMoney(v, "")
 	}
 }
 
 // twice implements single.
-func (a *Amount) twice(v jsontree.Value) { a.Sum = unclear(v, "") }
+func (a *Amount) twice(v jsontree.Value) { a.Sum = UnclearMoney(v, "") }
 
 // WrapsAmount reports whether an object around amounts has each of the names at most once, and the member default, and
 // nothing else that may change what they mean.
@@ -208,8 +211,8 @@ func (m Money) Currency() untrusted.Text { return m.CurrencyCode }
 
 // Raw returns the parts unchanged, for amounts that are not numbers.
 func (m Money) Raw() string {
-	if m.Holds != "" {
-		return string(m.Holds)
+	if m.came != "" {
+		return m.Holds()
 	}
 	return fmt.Sprintf("%s units %s nanos %s", untrusted.Text(m.CurrencyCode).Quoted(),
 		untrusted.Text(m.Units).Quoted(), untrusted.Text(m.Nanos).Quoted())

@@ -209,7 +209,7 @@ func (r *reader) money(key string) api.Money {
 
 func (r *reader) unclear(key string, v jsontree.Value, why string) api.Money {
 	r.issue(key, why)
-	return api.Money{Unclear: true, Holds: untrusted.Text(v.Keys())}
+	return api.UnclearMoney(v, "")
 }
 
 // isCurrency accepts ISO 4217 codes and the longer ones of digital currencies.

@@ -253,7 +253,7 @@ func (d *doctor) reads(ctx context.Context, a *App, ready bool) {
 	amounts := func(not []string, all ...api.Money) []string {
 		for _, m := range all {
 			if m.Unclear {
-				return append(not, "an amount that is not known and in no sum: "+m.Holds.Line(200)+" ([service] amount_ignore)")
+				return append(not, "an amount that is not known and in no sum: "+m.Holds()+" ([service] amount_ignore)")
 			}
 		}
 		return not
