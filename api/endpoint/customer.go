@@ -536,9 +536,10 @@ const secretLeaf = "secret:"
 
 func hookLeaves(salt, jwtSecret string, h api.Object) []string {
 	var out []string
-	for _, k := range []string{"enabled", "hookurl", "hookcustomer", "hookoperation", "hookdepositaccount",
-		"hookcounterparty"} {
-		out = append(out, leaf(salt, k, h.First(k)))
+	for _, name := range api.HookMembers {
+		if name != "jwtSecret" {
+			out = append(out, leaf(salt, strings.ToLower(name), h.First(name))) // the label that stores hold
+		}
 	}
 	return append(out, secretLeaf+leaf(salt, "secret", jwtSecret))
 }
