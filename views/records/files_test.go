@@ -57,9 +57,9 @@ func fileSample(t *testing.T) []api.CustomerFile {
 	t.Helper()
 	var out []api.CustomerFile
 	for _, text := range []string{
-		`{"id":"f-1","name":"passport.png","size":7120,"mime":"image/png","type":"PASSPORT","status":"NEW","isLock":false,"createAt":1772446800}`,
-		`{"id":"f-2","name":"contract\u001b[2J\u202e.pdf","size":101374,"mime":"application/pdf","type":"CONTRACT","isLock":true,"createdAt":1772446800}`,
-		`{"id":"f-3","fileName":"note.txt","size":"12"}`,
+		`{"id":"f-1","name":"passport.png","size":7120,"mime":"image/png","type":"PASSPORT","status":"NEW","isLock":false,"createAt":"2026-03-02T10:20:00Z"}`,
+		`{"id":"f-2","name":"contract\u001b[2J\u202e.pdf","size":101374,"mime":"application/pdf","type":"CONTRACT","isLock":true,"createdAt":"2026-03-02T10:20:00Z"}`,
+		`{"id":"f-3","fileName":"note.txt","size":12}`,
 	} {
 		var f api.CustomerFile
 		if err := json.Unmarshal([]byte(text), &f); err != nil {
