@@ -258,6 +258,10 @@ func shareResult(b []byte) api.ShareResult {
 	return res
 }
 
+// alreadyShared matches the words of a 409 that mean what the documents say of it (spec, Share rule 5). One without
+// words means that too; one with others ("Another request is in progress") is a refusal, and no share was applied.
+var alreadyShared = regexp.MustCompile(`(?i)\balready\b.*\b(applied|shared|used)\b|\b(applied|shared)\b.*\balready\b`)
+
 // shareRefused words the three refusals of a share (spec, Share rules 4 to 6).
 func shareRefused(e *api.Error, words string, body api.Object, a api.Answer) bool {
 	switch {
@@ -268,7 +272,9 @@ func shareRefused(e *api.Error, words string, body api.Object, a api.Answer) boo
 	case a.Status == http.StatusForbidden && (body.Exists() || len(bytes.TrimSpace(a.Body)) == 0):
 		e.Rule = api.RuleBaaS
 	case a.Status == http.StatusConflict:
-		e.Rule = api.RuleShared
+		if e.Rule == "" && (words == "" || alreadyShared.MatchString(words)) {
+			e.Rule = api.RuleShared
+		}
 	default:
 		return false
 	}
@@ -285,10 +291,13 @@ func shareFailed(a api.Answer, err error) (api.ShareResult, error) {
 	out := *e
 	switch {
 	case out.Kind == api.UnknownOutcome || out.Kind == api.AuthFailed:
-	case out.Status == http.StatusConflict:
-		out.Kind, out.Rule = api.Refused, api.RuleShared
+	case out.Rule == api.RuleShared:
+		out.Kind = api.Refused
 		out.Public = "A share token was already applied to this customer; it cannot be shared again."
+		out.Quote(string(out.Said))
 		out.Remedy = api.Remedy{Kind: api.MakeLink}
+	case (out.Status == http.StatusBadRequest || out.Status == http.StatusUnprocessableEntity) && out.Rule == "":
+		out.Remedy = api.Remedy{Kind: api.FixSettings, ID: "[service]", Names: []string{"share_token_field"}}
 	case out.Rule == api.RuleBaaS:
 		out.Kind = api.Refused
 		out.Public = "The service refused the share token (403). By its documents it does so for accounts on the " +

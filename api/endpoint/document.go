@@ -136,13 +136,19 @@ func planAttachment(ctx context.Context, w *Wire, a Attachment) (plan, error) {
 		p.Probe.Before = append(p.Probe.Before, string(d.GUID))
 	}
 	p.Subject = api.SubjectOf(now, api.Document{FileName: text(a.Name)})
-	_, there := now.Document(a.GUID)
 	p.Guard = func() error {
-		if there {
-			return &api.Error{Op: "attach document", Kind: api.Refused, Rule: api.RuleAttached, Unsent: true,
-				Public: "The document is already attached to the operation.", Remedy: api.Remedy{Kind: api.Reload}}
+		no := &api.Error{Op: "attach document", Kind: api.Refused, Unsent: true, Remedy: api.Remedy{Kind: api.Reload}}
+		docs, _ := linksIn(p.Probe, api.ObjectOf(now.Raw))
+		_, there := now.Document(a.GUID)
+		switch {
+		case there || slices.ContainsFunc(docs, func(d api.Object) bool { return names(d, a.GUID) }):
+			no.Rule, no.Public = api.RuleAttached, "The document is already attached to the operation."
+		case !p.Probe.Whole: // it may be attached
+			no.Public = "The service's answer does not list all documents of the operation."
+		default:
+			return nil
 		}
-		return nil
+		return no
 	}
 	return p, nil
 }
