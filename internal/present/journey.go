@@ -157,6 +157,15 @@ func AskedFinalize(id string, j journey.Journey) []Fact {
 	return out
 }
 
+// FinalizeRisk warns of outstanding document sets for which no link was created; "" for none.
+func FinalizeRisk(r journey.Record) string {
+	if len(r.Open()) == 0 {
+		return ""
+	}
+	return "Document sets are outstanding, and no link was created for them: " +
+		safe(strings.Join(r.Open(), ", "), 300) + "."
+}
+
 // CustomerName is what a customer is called: name, of its record (api.Customer.DisplayName) or, where that was not
 // read, of its operations; without a name the id.
 func CustomerName(id string, name untrusted.Text) string {

@@ -267,9 +267,9 @@ func (s *Screen) decided() bool {
 
 func (s *Screen) askFinalize() ui.Action {
 	list := s.env.Pairs(present.AskedFinalize(s.id, *s.j), nil)
-	risk := ""
+	risk := present.FinalizeRisk(s.j.Record)
 	if s.j.Application.Kind() == "" {
-		risk = "No application was read. The service decides whether there is one."
+		risk = strings.TrimSpace(risk + " No application was read. The service decides whether there is one.")
 	}
 	if s.decided() {
 		risk = strings.TrimSpace("The service has decided about this customer already: it may refuse this. " + risk)
@@ -281,7 +281,13 @@ func (s *Screen) askFinalize() ui.Action {
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				res, err := journeys.Finalize(ctx, id)
 				done := env.Proven(id, "Finalized. "+res.Message.Line(200))
-				return func() (ui.Action, tea.Cmd) { return ui.Ended("Finalize", done, err), s.reloadAfterWrite() },
+				rec, recErr := journeys.Store.Journey(ctx, id)
+				return func() (ui.Action, tea.Cmd) {
+						if recErr == nil && s.j != nil { // the page does not offer it again while it reloads
+							s.j.Record = rec
+						}
+						return ui.Ended("Finalize", done, err), s.reloadAfterWrite()
+					},
 					ui.EndedElsewhere("Not finalized", done, err)
 			})
 		}})

@@ -315,6 +315,24 @@ func (j *Service) note(ctx context.Context, cuid string, actErr error, change fu
 	return actErr
 }
 
+// After is the next action right after an act of ours, by what the store keeps of it; no call.
+func (j *Service) After(ctx context.Context, cuid string) (Next, error) {
+	r, err := j.Store.Journey(ctx, cuid)
+	if err != nil {
+		return Next{}, err
+	}
+	_, next := Steps(api.Customer{}, api.Application{}, r, j.Now())
+	return next, nil
+}
+
+// Open lists the outstanding document sets for which no link was created, safe to draw; nil: none or not known.
+func (r Record) Open() []string {
+	if !r.LinkAt.IsZero() {
+		return nil
+	}
+	return r.Outstanding
+}
+
 // State is the state of one step.
 type State string
 
@@ -399,7 +417,8 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 			outstanding.State, outstanding.Note = Optional, "Nothing is required any more: the customer is "+final(c)+"."
 		}
 	}
-	if (finalized || verified) && link.State == Todo {
+	open := finalized && !verified && len(r.Open()) > 0
+	if (finalized || verified) && !open && link.State == Todo {
 		link.State = Optional
 	}
 	application := Step{Key: "application", Name: "Application", State: Todo, Note: "There is no application yet."}
@@ -415,6 +434,8 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	switch {
 	case finalized && verified:
 		return steps, wait("None required: the customer is " + final(c) + ".")
+	case open:
+		return steps, do("Create a link%s: the application is submitted, but document sets are outstanding.", api.ActLink)
 	case finalized && final(c) != "":
 		return steps, wait("Wait for the review's result. The customer is " + final(c) +
 			", which may be older than what was submitted.")

@@ -43,7 +43,7 @@ func complianceShareCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printShare(r, args[0], res, out)
+			return printShare(ctx, r, a, args[0], res, out)
 		})
 		if r.dryRun { // it sends nothing
 			return w, nil
@@ -74,7 +74,8 @@ func unreadable(err error) bool {
 
 // printShare prints the result of a share. A token that was not applied is a refusal (exit 5): nothing changed, and
 // another one may be tried.
-func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.ShareResult]]) error {
+func printShare(ctx context.Context, r *root, a *app.App, cuid string, res api.ShareResult,
+	out one[sent[api.ShareResult]]) error {
 	if r.output != "table" {
 		if err := out.json(asSent(res.Raw, res)); err != nil {
 			return err
@@ -92,16 +93,14 @@ func printShare(r *root, cuid string, res api.ShareResult, out one[sent[api.Shar
 	for _, o := range res.Outstanding {
 		names = append(names, o.Name.Line(60))
 	}
-	switch {
-	case res.Outstanding == nil:
-		r.say("opdeck does not know the outstanding document sets. Run opdeck compliance link %s: the link shows the "+
-			"customer "+
-			"what is missing.", cuid)
-	case len(names) > 0:
-		r.say("Outstanding: %s. Run opdeck compliance link %s: the customer uploads them there.",
-			strings.Join(names, ", "), cuid)
+	if len(names) > 0 {
+		r.say("Outstanding: %s.", strings.Join(names, ", "))
 	}
-	r.say("Next: opdeck compliance finalize %s", cuid)
+	next, err := a.Journeys.After(ctx, cuid)
+	if err != nil {
+		return err
+	}
+	r.say("Next: %s", next.Sentence(commandOf))
 	return nil
 }
 
@@ -150,16 +149,22 @@ func printQR(r *root, s string) error {
 }
 
 func complianceFinalizeCommand(r *root) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string,
+	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
 		out one[sent[api.Result]]) (asked, error) {
-		return onCustomer(args[0], func(ctx context.Context) error {
+		rec, err := a.Journeys.Store.Journey(ctx, args[0])
+		if err != nil {
+			return asked{}, err
+		}
+		w := onCustomer(args[0], func(ctx context.Context) error {
 			res, err := a.Journeys.Finalize(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			return out.report(asSent(res.Raw, res), "Finalized. %s The service now reviews it; opdeck compliance journey %s "+
 				"shows the result.", res.Message.Line(300), args[0])
-		}), nil
+		})
+		w.risk = present.FinalizeRisk(rec)
+		return w, nil
 	})
 }
 
