@@ -313,12 +313,12 @@ func (f CustomerFile) Is(name string, size int64) bool {
 		slices.ContainsFunc([]string{"fileName", "name", "originalName"}, func(k string) bool { return r.First(k) == name })
 }
 
-// Made is when the file was created; zero: not reported.
+// Made is when the file was created; zero: not reported, or Unread.
 func (f CustomerFile) Made() Time {
 	r := ObjectOf(f.Raw)
 	for _, k := range []string{"createdAt", "createAt", "uploadedAt"} {
-		if at := timeOf(r.First(k)); !at.IsZero() {
-			return at
+		if r.Has(k) {
+			return timeIn(r.Member(k))
 		}
 	}
 	return Time{}

@@ -58,8 +58,8 @@ type layout struct {
 	fits   func(v jsontree.Value) bool              // whether v has the documented form, regardless of its elements
 	set    func(v jsontree.Value, to reflect.Value) // reads a v that fits
 	checks bool                                     // the type is a checker
+	odd    func(v jsontree.Value, to reflect.Value) // marks to as not known if v does not fit; nil: to stays empty
 	once   bool                                     // a second member of its name makes it not known
-	whole  bool                                     // a whole number
 }
 
 // checker looks at the value that it was just read from, which may not fit.
@@ -80,8 +80,8 @@ func (l *layout) read(v jsontree.Value, to reflect.Value) {
 	switch {
 	case l.fits(v):
 		l.set(v, to)
-	case l.whole && !v.Null():
-		to.SetInt(-1)
+	case l.odd != nil && !v.Null():
+		l.odd(v, to)
 	default:
 		to.SetZero()
 	}
@@ -134,9 +134,8 @@ func layoutOf(t reflect.Type) *layout {
 		return &layout{fits: isKind(jsontree.String, jsontree.Number),
 			set: func(v jsontree.Value, to reflect.Value) { to.SetString(string(numberOf(v))) }}
 	case t == reflect.TypeFor[Time]():
-		return &layout{fits: isKind(jsontree.String), set: func(v jsontree.Value, to reflect.Value) {
-			*to.Addr().Interface().(*Time) = timeOf(v.Text())
-		}}
+		set := func(v jsontree.Value, to reflect.Value) { *to.Addr().Interface().(*Time) = timeIn(v) }
+		return &layout{fits: isKind(jsontree.String), set: set, odd: set}
 	case t == reflect.TypeFor[Lock](): // read by the record's check
 		return &layout{fits: isFlag, set: func(jsontree.Value, reflect.Value) {}}
 	case t.Kind() == reflect.Pointer:
@@ -157,10 +156,11 @@ func layoutOf(t reflect.Type) *layout {
 			to.SetBool(is)
 		}}
 	case reflect.Int64:
-		return &layout{fits: isWhole, whole: true, set: func(v jsontree.Value, to reflect.Value) {
-			n, _ := strconv.ParseInt(string(v.Raw()), 10, 64)
-			to.SetInt(n)
-		}}
+		return &layout{fits: isWhole, odd: func(_ jsontree.Value, to reflect.Value) { to.SetInt(-1) },
+			set: func(v jsontree.Value, to reflect.Value) {
+				n, _ := strconv.ParseInt(string(v.Raw()), 10, 64)
+				to.SetInt(n)
+			}}
 	}
 	return &layout{fits: isKind(jsontree.String),
 		set: func(v jsontree.Value, to reflect.Value) { to.SetString(v.Text()) }}

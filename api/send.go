@@ -34,21 +34,20 @@ const (
 
 // Request is one call before it is sent. Only package endpoint makes them, so that every call is declared there.
 type Request struct {
-	Op       string // for people: "read operation"
-	Method   string
-	Path     string // ids filled in
-	Route    string // Path with {} for ids, for the log
-	Class    limit.Class
-	Query    url.Values
-	Body     []byte                                 // nil: none
-	Content  string                                 // type of the body
-	Second   secret.Value                           // the token in its body, which its answer may echo
-	Open     bool                                   // it may be answered without a session
-	OwnToken bool                                   // it carries a second token, or its answer has one
-	Follows  bool                                   // it asks for a page that an answer named
-	Raw      bool                                   // the answer is bytes of any type, not JSON
-	Whole    bool                                   // for Stream: the answer may be of any size
-	Shown    func(context.Context, Request, Answer) // for Stream: gets a complete answer; may be nil
+	Op      string // for people: "read operation"
+	Method  string
+	Path    string // ids filled in
+	Route   string // Path with {} for ids, for the log
+	Class   limit.Class
+	Query   url.Values
+	Body    []byte                                 // nil: none
+	Content string                                 // type of the body
+	Second  secret.Value                           // the token in its body, which its answer may echo
+	Open    bool                                   // it may be answered without a session
+	Follows bool                                   // it asks for a page that an answer named
+	Raw     bool                                   // the answer is bytes of any type, not JSON
+	Whole   bool                                   // for Stream: the answer may be of any size
+	Shown   func(context.Context, Request, Answer) // for Stream: gets a complete answer; may be nil
 
 	write  bool                    // its answer is awaited even if the caller leaves
 	take   func(Answer) error      // reads the answer of a read, or says whether that of a write proves it; may be nil

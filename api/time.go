@@ -6,22 +6,32 @@ import (
 	"sync"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
-// Time is a moment in the service's form: ISO 8601, UTC unless a zone is given. If it is unreadable, Raw keeps it and
-// Time is zero.
+// Time is a moment in the service's form: ISO 8601, UTC unless a zone is given. Of one that came in another form Raw
+// keeps the JSON or the text, and Time is zero.
 type Time struct {
 	time.Time
 	Raw untrusted.Text
 }
 
+// Unread reports whether a moment came that is not known, since it has another form.
+func (t Time) Unread() bool { return t.IsZero() && t.Raw != "" }
+
 // UnmarshalJSON never fails: a malformed moment must not hide its record.
 func (t *Time) UnmarshalJSON(b []byte) error {
-	var s string
-	_ = json.Unmarshal(b, &s)
-	*t = timeOf(s)
+	*t = timeIn(ParseJSON(b))
 	return nil
+}
+
+// timeIn reads a moment; null and a missing one are none.
+func timeIn(v jsontree.Value) Time {
+	if v.Kind() == jsontree.String || v.Null() {
+		return timeOf(v.Text())
+	}
+	return Time{Raw: untrusted.Text(v.Raw())}
 }
 
 // timeOf parses a moment.

@@ -46,7 +46,7 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	if err := c.opt.Gate.follow(ctx, w.Rule, permit, w.Probe); err != nil {
 		return Answer{}, err
 	}
-	w.Request.write, w.Request.OwnToken = true, w.Rule.OwnToken
+	w.Request.write = true
 	w.Request.leaves = func() error { return Leaves(ctx, w.Probe) }
 	w.Request.take = func(a Answer) error { // where no read can prove it, its 2xx is all that there is
 		if w.Look == nil || w.Rule.Proves(w.Probe, ObjectOf(a.Body), true) {
@@ -162,8 +162,6 @@ type WriteRule struct {
 	Opposite ActKind
 	// Again: the write may be repeated at any time.
 	Again bool
-	// OwnToken: the request carries a second token, which the service's words may be about.
-	OwnToken bool
 	// Statuses are the documented refusals of this act: without words, with an object or no body. An HTML page comes
 	// from a proxy.
 	Statuses []int

@@ -207,9 +207,9 @@ type ShareToken struct {
 // does not document what a share changes, and the application may change for other reasons. A rejected token is a
 // result with Applied false, not an error.
 var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost, Path: compliancePath + "/share",
-	Class: limit.General, Need: api.MayCompliance,
-	OwnToken: true}, Write{Number: "201", Doing: "The share", Rule: api.WriteRule{Flag: "applied",
-	Statuses: []int{http.StatusConflict, http.StatusForbidden}, Refused: shareRefused, Advice: api.DiscardToken}},
+	Class: limit.General, Need: api.MayCompliance}, Write{Number: "201", Doing: "The share",
+	Rule: api.WriteRule{Flag: "applied",
+		Statuses: []int{http.StatusConflict, http.StatusForbidden}, Refused: shareRefused, Advice: api.DiscardToken}},
 	Proof{Past: "applied", Shows: "says that the token was applied",
 		Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }},
 	writing[ShareToken, api.ShareResult]{
@@ -371,7 +371,7 @@ const HookObject = "settings"
 
 // GetHooks reads the webhook settings (a general call).
 var GetHooks = read(Route{Kind: "hook.get", Op: "read webhook settings", Path: "/v2/hook/get", Class: limit.General,
-	Need: api.MayRead, OwnToken: true, Open: true,
+	Need: api.MayRead, Open: true,
 	Lent: Lending{Instead: "The answer contains the webhook signing secret. Use opdeck hook get, which leaves it out."}},
 	reading[struct{}, api.HookSettings]{read: readHooks})
 
@@ -401,7 +401,7 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 // neither read nor given.
 var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost,
 	Path: "/v2/hook/set", Class: limit.General,
-	Need: api.MayHooks, OwnToken: true, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
+	Need: api.MayHooks, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
 	Opposite: api.ActSetHooks},
 	Proof{Past: "set", Shows: saysSo, Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings",
 		"the settings read", "contain what was sent", isHooked,

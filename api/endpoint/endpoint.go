@@ -48,8 +48,6 @@ type Route struct {
 	Need   api.Permission
 	Query  []Query // the allowed names; scripts that use any other are refused
 	Masked Masking
-	// OwnToken: the request or its answer carries a second token, which the service's words may be about.
-	OwnToken bool
 	// Open: the service may answer without a session, so that the answer says nothing about the session.
 	Open  bool
 	Lent  Lending
@@ -169,7 +167,7 @@ func (r *Route) request(ids ...string) (api.Request, error) {
 		}
 		path = strings.Replace(path, "{"+name+"}", api.EscapeID(ids[i]), 1)
 	}
-	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class, OwnToken: r.OwnToken,
+	return api.Request{Op: r.Op, Method: r.Method, Path: path, Route: r.Template(), Class: r.Class,
 		Open: r.Open}, nil
 }
 

@@ -71,7 +71,7 @@ type writing[In, Out any] struct {
 func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) Endpoint[In, Out] {
 	route := &r
 	what.Proof = proof
-	what.Rule.Kind, what.Rule.Need, what.Rule.Shown, what.Rule.OwnToken = r.Kind, r.Need, proof.Shown, r.OwnToken
+	what.Rule.Kind, what.Rule.Need, what.Rule.Shown = r.Kind, r.Need, proof.Shown
 	what.Rule.Opposite, what.Rule.Found, what.Rule.Past, what.Rule.Shows = what.Opposite, proof.Found, proof.Past,
 		proof.Shows
 	route.Write = &what

@@ -269,8 +269,13 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 			out.Tone = Dim
 		}
 	case field.Time:
-		if out.Text = format.Minute(f.Time(r).Time, o.Zone); f.Column.Age {
-			out.Text, out.Until = format.Ago(f.Time(r).Time, o.Now)
+		switch at := f.Time(r); {
+		case at.Unread():
+			out.Text, out.Tone = "?", Warn
+		case f.Column.Age:
+			out.Text, out.Until = format.Ago(at.Time, o.Now)
+		default:
+			out.Text = format.Minute(at.Time, o.Zone)
 		}
 	case field.Count:
 		if !f.Bytes {
@@ -351,7 +356,7 @@ func Exact[T any](f field.Field[T], r T, max int) string {
 	case field.Money:
 		return exactMoney(f.Money(r))
 	case field.Time:
-		return exactMoment(f.Time(r))
+		return f.Time(r).Raw.Line(40)
 	case field.Count:
 		if n := f.Count(r); f.IsReported(r) && (n >= 0 || !f.Bytes) {
 			return strconv.Itoa(n)
@@ -370,14 +375,6 @@ const (
 	exactSeconds = "2006-01-02 15:04:05"
 	exactMillis  = "2006-01-02 15:04:05.000"
 )
-
-// exactMoment is a moment as it came, in RFC 3339 where it came as a number, which people do not read.
-func exactMoment(t api.Time) string {
-	if _, err := strconv.ParseInt(string(t.Raw), 10, 64); err == nil && !t.IsZero() {
-		return t.UTC().Format(time.RFC3339Nano)
-	}
-	return t.Raw.Line(40)
-}
 
 // exactMoney is an exact amount; an invalid one is shown raw.
 func exactMoney(m api.Money) string {

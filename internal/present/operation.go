@@ -346,8 +346,11 @@ func File(o Options, cuid string, f api.CustomerFile) []Fact {
 	out := []Fact{{Label: "file id", Value: f.ID.Line(64), Copy: string(f.ID)},
 		{Label: "file", Value: cmp.Or(f.Title().Line(200), f.ID.Line(36)), Long: true, Copy: string(f.Title())}}
 	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
-	out = append(out, Fact{Label: "size", Value: format.Size(f.Size)}, Fact{Label: "created",
-		Value: format.Time(f.Made().Time, o.Zone)}, lockFact(f.Lock(), "it cannot be deleted"))
+	created := Fact{Label: "created", Value: format.Time(f.Made().Time, o.Zone)}
+	if f.Made().Unread() {
+		created = o.Moment("created", f.Made())
+	}
+	out = append(out, Fact{Label: "size", Value: format.Size(f.Size)}, created, lockFact(f.Lock(), "it cannot be deleted"))
 	return append(append(out, Texts("state", string(f.Status), "description", string(f.Info))...),
 		Fact{Label: "customer id", Value: safe(cuid, 64), Copy: cuid})
 }

@@ -8,16 +8,20 @@ import (
 	"opdeck/internal/field"
 )
 
-// A text that is not a moment stays as it came; a number is none, and is among the fields that were not understood.
+// What is not a moment stays as it came: it is not known, and not none.
 func TestExactMoments(t *testing.T) {
-	for in, want := range map[string]string{`1732000030000`: "", `"1732000030"`: "1732000030",
-		`"2024-11-19T07:07:10Z"`: "2024-11-19T07:07:10Z", `"soon"`: "soon", `12`: "", `null`: ""} {
+	for in, want := range map[string]string{`1732000030000`: "1732000030000", `"1732000030"`: "1732000030",
+		`"2024-11-19T07:07:10Z"`: "2024-11-19T07:07:10Z", `"soon"`: "soon", `12`: "12", `{"seconds":1}`: `{"seconds":1}`, `null`: ""} {
 		var op api.Operation
 		if err := json.Unmarshal([]byte(`{"opid":"o","createdAt":`+in+`}`), &op); err != nil {
 			t.Fatal(err)
 		}
 		if got := Exact(field.Operations.Get(field.OpCreated), op, 64); got != want {
 			t.Errorf("%s is %q, want %q", in, got, want)
+		}
+		cell := CellOf(Options{}, field.Operations.Get(field.OpCreated), op).Text
+		if unread := want != "" && op.CreatedAt.IsZero(); (cell == "?") != unread {
+			t.Errorf("%s is drawn as %q", in, cell)
 		}
 	}
 }
