@@ -119,9 +119,9 @@ func TestCustomer(t *testing.T) {
 		x := w.console(width, height)
 		shared(t, w, x, "INDIVIDUAL", "demo-individual-ok-1")
 		x.shows("Applied. Finalize the application (f).")
-		x.shows("Next: Finalize the application (f).").press("S").shows("A token has been applied already")
+		x.shows("Next: Finalize the application (f).", " l link").press("S") // keys are offered once it was read again.shows("A token has been applied already")
 		x.press("f").armed("Submit the application").press("y").shows("Finalized.")
-		x.shows("Next: Wait for the review").press("f").shows("has been submitted")
+		x.shows("Next: Wait for the review", " l link").press("f").shows("has been submitted")
 		x.escape().shows(" match").escape()
 
 		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
