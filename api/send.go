@@ -63,6 +63,7 @@ type Answer struct {
 	RequestID string
 	At        time.Time // when the last attempt began: the answer is at least as new
 	Settled   bool      // the answer is that of a read which showed the write done
+	Accepted  bool      // a 2xx of a write that no read can prove (Observation.Silent)
 	Made      string    // for a write that is done: id of the created object, or ""
 
 	sent  bool  // a connection existed, so the service may have received it

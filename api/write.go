@@ -220,6 +220,7 @@ const minLook = 5 * time.Second
 // Observation is what a look at the object of a write found.
 type Observation struct {
 	Shown      bool     // the wanted state showed: the write is done
+	Silent     bool     // what was read cannot show the state, whatever became of the write
 	File       string   // id of the created object, if found
 	Candidates []string // ids of objects that the write may have created
 
@@ -268,6 +269,14 @@ func (c *Client) settle(ctx context.Context, w Write, until time.Time, a Answer,
 			s.Answer.Settled = true
 			return s.Answer, out, nil
 		}
+		if s.Silent && w.Rule.accepted(a) {
+			out.Verdict, out.Rule, out.After = Done, "", HashHex(a.Body)
+			out.Detail = fmt.Sprintf("accepted (%d); the object read has nothing that shows it", a.Status)
+			out.Why = w.conclusion(a, out)
+			out.Why.Rests[0].Shows = fmt.Sprintf("accepts it (%d); no read can show more", a.Status)
+			a.Accepted = true
+			return a, out, nil
+		}
 	}
 	out.Looked = looked
 	return a, out, unsettled(w, a, sent, looked, errors.Join(lost, lookErr), AsError(lost))
@@ -292,7 +301,7 @@ func unsettled(w Write, a Answer, sent, looked time.Time, err error, lost *Error
 
 // The outcome of a write is reported only with proof (docs/outcomes.md):
 //
-//	done      the answer shows the wanted state, or it is a complete 2xx and a read shows the state
+//	done      the answer shows the wanted state, or it is a complete 2xx and a read shows the state or cannot show it
 //	seen      a read shows the wanted state, and the request has no answer
 //	refused   the service said no, in its own words or by a documented status
 //	not sent  nothing left: no slot, no session, no connection
@@ -372,13 +381,15 @@ func (r WriteRule) contrary(body Object, proof, no bool) bool {
 	return proof && (no || flagged) || thing && flagged
 }
 
-// answered reports whether the request has an answer of its own, though it does not show the wanted state: a complete
-// 2xx that reports no failure. The request then does not arrive any more. A 202 is for later, and a web page comes from
-// a proxy.
-func (r WriteRule) answered(a Answer) bool {
+// answered reports whether the request has an answer of its own, though it does not show the wanted state. The request
+// then does not arrive any more. A 202 is for later.
+func (r WriteRule) answered(a Answer) bool { return r.accepted(a) && a.Status != http.StatusAccepted }
+
+// accepted reports whether the answer is a complete 2xx that reports no failure. A web page comes from a proxy.
+func (r WriteRule) accepted(a Answer) bool {
 	body := ObjectOf(a.Body)
-	return a.err == nil && a.Status >= 200 && a.Status < 300 && a.Status != http.StatusAccepted && !body.Fails() &&
-		!r.says(body, false) && !bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
+	return a.err == nil && a.Status >= 200 && a.Status < 300 && !body.Fails() && !r.says(body, false) &&
+		!bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 }
 
 // never reports whether a status says nothing about the write: the call timed out, was throttled, or a proxy

@@ -128,7 +128,7 @@ var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set applicati
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application",
 	Opposite: api.ActSetApplication},
-	Proof{Past: "set", Shows: saysSo, Shown: isSet, Look: lookAtApplication("contains what was sent", isSet),
+	Proof{Past: "set", Shows: saysSo, Shown: isSet, Look: lookAtApplication("contains what was sent", isSet, nil),
 		Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
 	writing[NewApplication, api.Result]{
 		ids:    func(in NewApplication) []string { return one(in.CUID) },
@@ -156,9 +156,9 @@ func isSet(p api.Probe, body api.Object, answer bool) bool {
 	return saysDone(p, body, answer) || holds(p, body)
 }
 
-func lookAtApplication(shows string, shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation,
-	error) {
-	return lookAt(GetApplication.Route, "check application", "the application read", shows, shown,
+func lookAtApplication(shows string, shown api.Shown, silent func(api.Object) bool) func(context.Context, *Wire,
+	api.Probe) (api.Observation, error) {
+	return lookAt(GetApplication.Route, "check application", "the application read", shows, shown, silent,
 		func(p api.Probe) []string { return one(p.CUID) })
 }
 
@@ -168,7 +168,7 @@ var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Me
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},
 	Proof{Past: "finalized", Shows: saysSo, Shown: isSubmitted,
-		Look: lookAtApplication("says that it was submitted", isSubmitted)}, writing[string, api.Result]{
+		Look: lookAtApplication("says that it was submitted", isSubmitted, hasNoStatus)}, writing[string, api.Result]{
 		ids: one,
 		plan: func(ctx context.Context, w *Wire, cuid string) (plan, error) {
 			var before api.Application
@@ -191,6 +191,11 @@ func isSubmitted(p api.Probe, body api.Object, answer bool) bool {
 	return saysDone(p, body, answer) || slices.ContainsFunc(body.Inside(), func(o api.Object) bool {
 		return slices.Contains(submittedWords, strings.ToUpper(o.First("status")))
 	})
+}
+
+// hasNoStatus reports whether an application tells no status, as the service's documents show it.
+func hasNoStatus(body api.Object) bool {
+	return !slices.ContainsFunc(body.Inside(), func(o api.Object) bool { return o.Has("status") })
 }
 
 var complianceCalls = []*Route{Share.Route, MakeLink.Route}
@@ -404,7 +409,7 @@ var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Me
 	Need: api.MayHooks, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
 	Opposite: api.ActSetHooks},
 	Proof{Past: "set", Shows: saysSo, Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings",
-		"the settings read", "contain what was sent", isHooked,
+		"the settings read", "contain what was sent", isHooked, nil,
 		func(api.Probe) []string { return nil })},
 	writing[api.HookSettings, api.Result]{
 		ids:    func(api.HookSettings) []string { return nil },

@@ -172,7 +172,7 @@ const (
 
 // lookAtOperation reads the operation of a probe and passes it to the observers.
 func lookAtOperation(shows string, shown api.Shown) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
-	look := lookAt(GetOperation.Route, "check operation", operationRead, shows, shown,
+	look := lookAt(GetOperation.Route, "check operation", operationRead, shows, shown, nil,
 		func(p api.Probe) []string { return one(p.OPID) })
 	return func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
 		s, err := look(ctx, w, p)

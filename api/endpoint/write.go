@@ -12,6 +12,7 @@ import (
 	"opdeck/api/evidence"
 	"opdeck/api/jsontree"
 	"opdeck/api/secret"
+	"opdeck/api/untrusted"
 )
 
 // Proof says what proves that a write was done (docs/outcomes.md). Every write has one, and a test tries each against
@@ -199,8 +200,12 @@ func unmarshal(raw json.RawMessage, v any) error { return json.Unmarshal(raw, v)
 
 // result decodes the {"success", "message"} of a write that is proven done.
 func result[In any](_ context.Context, _ *Wire, _ In, _ api.Request, a api.Answer) (api.Result, error) {
-	if a.Settled {
+	switch {
+	case a.Settled:
 		return api.Result{Success: true, Message: "Confirmed by reading the object."}, nil
+	case a.Accepted:
+		return api.Result{Success: true, Message: untrusted.Text(fmt.Sprintf("The service accepted it (%d). It does not "+
+			"show whether it was done.", a.Status)), Raw: a.Body}, nil
 	}
 	return api.Result{Success: true, Message: api.Quote(api.ObjectOf(a.Body).Find("message"), maxMessage), Raw: a.Body},
 		nil
@@ -218,9 +223,9 @@ func saysDone(_ api.Probe, body api.Object, answer bool) bool {
 }
 
 // lookAt is the look of a write whose object a GET of another call reads. read and shows tell people what was read
-// and what it shows after the write.
-func lookAt(route *Route, op, read, shows string, shown api.Shown, ids func(api.Probe) []string) func(context.Context,
-	*Wire, api.Probe) (api.Observation, error) {
+// and what it shows after the write. silent reports whether a body cannot show the state at all; nil: it always can.
+func lookAt(route *Route, op, read, shows string, shown api.Shown, silent func(api.Object) bool,
+	ids func(api.Probe) []string) func(context.Context, *Wire, api.Probe) (api.Observation, error) {
 	return func(ctx context.Context, w *Wire, p api.Probe) (s api.Observation, err error) {
 		at := ids(p)
 		req, err := route.request(at...)
@@ -234,6 +239,7 @@ func lookAt(route *Route, op, read, shows string, shown api.Shown, ids func(api.
 		body := api.ObjectOf(s.Answer.Body)
 		s.Evidence = s.Answer.Evidence(req, strings.Join(at, "/"))
 		s.Shown = body.Exists() && !p.Was && shown(p, body, false)
+		s.Silent = p.Was || silent != nil && body.Exists() && silent(body)
 		s.Evidence.Read, s.Evidence.Shows = read, showing(s.Shown, shows)
 		return s, nil
 	}
