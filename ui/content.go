@@ -557,6 +557,8 @@ type BudgetFacts struct {
 	NextSlot    time.Time // when a person's next call can be sent; zero: now
 	Goes        time.Time // when the first waiting call is sent; zero: none waits
 	Throttled   int       // 429 answers in the last minute
+	// Ahead are the times at which a person's next calls could be sent, one after the other (limit.Usage.Ahead).
+	Ahead []time.Time
 }
 
 // CallPhase is the phase of a call.

@@ -11,6 +11,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
+	"opdeck/api/limit"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
@@ -280,6 +282,20 @@ func (s *topLine) room(now time.Time) fact {
 		f.long += th.Bad.Render(", refused (429)")
 	}
 	return f
+}
+
+// waits says what an act needs of the budgets, if it has to wait for them; "" if not.
+func (s *topLine) waits(a *act.Act, now time.Time) string {
+	if a == nil {
+		return ""
+	}
+	return a.Waits(func(c limit.Class) []time.Duration {
+		var out []time.Duration
+		for _, at := range s.budgets[string(c)].Ahead {
+			out = append(out, max(0, at.Sub(now)))
+		}
+		return out
+	})
 }
 
 // headerNext is the time when the text of header or rule changes next.

@@ -435,6 +435,7 @@ type Confirm struct {
 
 	form    FormModel            // what was typed for it
 	not     string               // what is said after a no
+	act     *act.Act             // whose calls are counted against the budgets; nil: none
 	sends   []api.ActKind        // the writes it makes, which a second person approves where the context asks for one
 	consent api.Consent          // what those writes carry
 	then    func(*Shell) tea.Cmd // the shell's own questions
@@ -539,6 +540,7 @@ func (Many) isAction()     {}
 // replaces the act's question, and Risk of c precedes the act's risk, unless the act destroys something.
 func Asking(a *act.Act, o act.Object, c Confirm) Confirm {
 	q, before := a.Words.Fill(o), c.Risk
+	c.act = a
 	c.Title, c.Verb, c.SkipTypedConfirmation = q.Title, q.Verb, a.Ask != act.Typed
 	c.IDLabel, c.Destroys = cmp.Or(c.IDLabel, q.Of), q.Destroys
 	if c.Ask == "" {

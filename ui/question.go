@@ -526,6 +526,7 @@ func (x *explain) panel(s *Shell, w, _ int, now time.Time) panel {
 // confirm opens the question of a screen. Where a second person approves its write and none has yet, a form asks for
 // the reason before it.
 func (s *Shell) confirm(st *openScreen, c Confirm) {
+	c.Risk = strings.TrimSpace(c.Risk + " " + s.head.waits(c.act, s.win.now()))
 	if len(c.sends) == 0 || !s.win.opt.About.SecondPerson {
 		s.dialogs.push(newQuestion(s.win, st.id, c))
 		return

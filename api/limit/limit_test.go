@@ -164,6 +164,13 @@ func TestUsage(t *testing.T) {
 		u.NextSlot < 1 {
 		t.Errorf("with waiters: %+v", u)
 	}
+	full := limit.State{Slots: []limit.Slot{{Ago: 60 * time.Second}, {Ago: 50 * time.Second}, {Ago: 2 * time.Second}}}
+	u = limit.Summarise(limit.Billing, limit.Rule{N: 4, Window: limit.Window}, full)
+	for i, want := range []time.Duration{0, 2, 12, 60, 62, 64} {
+		if got := u.Ahead[i]; got < want*time.Second || got > want*time.Second+100*time.Millisecond {
+			t.Errorf("call %d ahead in %v, want %v", i, got, want*time.Second)
+		}
+	}
 	users := limit.State{Slots: []limit.Slot{{Ago: 5 * time.Minute, Who: "old"}, {Ago: 2 * time.Second, Who: "ana on a"},
 		{Ago: time.Second, Who: "borrower x on b"}, {Who: "borrower x on b"}, {}}}
 	if got := limit.Summarise(limit.Billing, rule, users).Users; !slices.Equal(got,

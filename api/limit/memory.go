@@ -272,11 +272,16 @@ type Usage struct {
 	Window  time.Duration `json:"-"` // how long a call occupies its slot
 	History History       `json:"-"`
 	Users   []User        `json:"-"` // who holds the slots of the window, most calls first
+	// Ahead are the times until one person's next calls could be sent, one after the other (0: now); AheadCalls of them.
+	Ahead []time.Duration `json:"-"`
 	// Full is how long no slot has been free, apart from those that waiting calls took at once; 0: one is free.
 	Full time.Duration `json:"-"`
 	// Refused is the age of the newest 429; 0: none in the last hour.
 	Refused time.Duration `json:"-"`
 }
+
+// AheadCalls is how far Usage.Ahead looks: no act makes more calls of one class.
+const AheadCalls = 6
 
 // User is someone who made calls.
 type User struct {
@@ -375,7 +380,11 @@ func Summarise(c Class, rule Rule, st State) Usage {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Who, b.Who))
 	})
 	u.Held = inWindow - u.Used
-	at := tail(within(times, 0, rule.Window), max(0, st.NotBefore), rule)
+	taken := slices.Clip(within(times, 0, rule.Window))
+	at := tail(taken, max(0, st.NotBefore), rule)
+	for next := at; len(u.Ahead) < AheadCalls; next = tail(taken, next, rule) {
+		u.Ahead, taken = append(u.Ahead, next), append(taken, next)
+	}
 	if at > Soon {
 		u.NextSlot = at.Seconds()
 	}

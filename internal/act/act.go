@@ -8,10 +8,14 @@
 package act
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"opdeck/api"
+	"opdeck/api/elapsed"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
 )
@@ -121,6 +125,31 @@ type Act struct {
 	// of the audit trail, if it differs from Name or the act is not an ActKind; "-": not recorded
 	Event   string
 	Without map[Surface]string // why a surface lacks it
+}
+
+// Waits says what one run needs of the budgets and when its last call could be sent, where that is not now; "" where
+// all of its calls have room. ahead is limit.Usage.Ahead of a class.
+func (a *Act) Waits(ahead func(limit.Class) []time.Duration) string {
+	for _, class := range limit.Classes {
+		n, next := a.Costs[class], ahead(class)
+		if n == 0 || n > len(next) || next[n-1] < time.Second {
+			continue
+		}
+		left := 0
+		for left < n && next[left] < time.Second {
+			left++
+		}
+		free := "none"
+		if left > 0 {
+			free = strconv.Itoa(left)
+		}
+		last := elapsed.Whole(next[n-1].Round(time.Second))
+		if n == 1 {
+			return fmt.Sprintf("This needs a %s call, and none is left: it waits about %s.", class, last)
+		}
+		return fmt.Sprintf("This needs %d %s calls, and %s can be sent now: the last waits about %s.", n, class, free, last)
+	}
+	return ""
 }
 
 // Barred reports whether a read-only context refuses the act.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,4 +56,24 @@ func TestCtrlCEndsAQuestion(t *testing.T) {
 			t.Errorf("%d removals were sent", n)
 		}
 	})
+}
+
+// TestAQuestionCountsTheCalls: a job that needs more calls than are left says so before it begins.
+func TestAQuestionCountsTheCalls(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sandbox.Options{}, "")
+	op := w.operations()[0]
+	path := filepath.Join(w.home, "opdeck.toml")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.config(strings.Replace(string(b), "billing = 1000", "billing = 4", 1))
+	file := w.file("new.pdf")
+	x := start(t, 120, 30, w.home, w.env, "document", "replace", op.Opid, op.Documents[0].GUID, file)
+	x.shows("This needs 4 billing calls, and ", " can be sent now: the last waits about ", "[y/N]").press("n\r").shows("nothing was sent")
+	<-x.ended
+	if n := w.removals(); n != 0 {
+		t.Errorf("%d removals were sent", n)
+	}
 }

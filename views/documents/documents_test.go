@@ -189,6 +189,32 @@ func TestUnfinishedJobIsOffered(t *testing.T) {
 	r.Has("Replaced old.pdf.")
 }
 
+// TestAQuestionCountsTheCalls: before a job of several calls begins, its question says what is left of the budget and
+// how long the last call would wait; nothing where all of them have room.
+func TestAQuestionCountsTheCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		ahead []time.Duration
+		says  []string
+	}{
+		"room":      {[]time.Duration{0, 0, 0, 0}, nil},
+		"two left":  {[]time.Duration{0, 0, 23 * time.Second, 41 * time.Second}, []string{"needs 4 billing calls", "2 can be sent now", "waits about 41s"}},
+		"none left": {[]time.Duration{5 * time.Second, 9 * time.Second, 23 * time.Second, 50 * time.Second}, []string{"needs 4 billing calls", "none can be sent now", "waits about 50s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, clock := open(t, &fake{op: apitest.Operation(nil), dir: t.TempDir()})
+			b := ui.BudgetFacts{Class: "billing", Room: 2, Limit: 12}
+			for _, d := range c.ahead {
+				b.Ahead = append(b.Ahead, clock.Now().Add(d))
+			}
+			r.Send(b, uitest.Size(120, 40), uitest.Key("R"), uitest.Paste(newFile(t)), uitest.Key("enter"), uitest.Key("enter"), uitest.Key("enter"))
+			r.Has("the operation has neither")
+			if r.Has(c.says...); c.says == nil {
+				r.HasNot("This needs")
+			}
+		})
+	}
+}
+
 // TestAJobIsTakenFromTheStore: as it is when the answer is yes, not as it was shown.
 func TestAJobIsTakenFromTheStore(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil), jobs: []replace.Job{{ID: "j1", OPID: opid, OldGUID: "gone", OldName: "old.pdf", Step: replace.Uploaded}}}

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -20,6 +21,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/evidence"
+	"opdeck/api/limit"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/eventfilter"
@@ -210,6 +212,7 @@ type asked struct {
 	facts  []present.Fact // shown above the question
 	risk   string         // more than the act's own
 	now    string         // what a yes does, where a second person approves
+	waits  string         // what it needs of the budgets, if it has to wait for them
 	send   func(ctx context.Context) error
 }
 
@@ -226,6 +229,9 @@ func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string)
 			return err
 		}
 		w.now = now
+		if !r.yes && !r.dryRun {
+			w.waits = waits(ctx, a, r.row)
+		}
 		if err := r.confirm(ctx, w); err != nil {
 			return err
 		}
@@ -235,6 +241,22 @@ func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string)
 		for _, c := range evidence.Of(ctx).About("") {
 			if c.Read && c.Open != "" {
 				r.say("%s Until then opdeck sends nothing that repeats or undoes it.", c.Missing())
+			}
+		}
+		return nil
+	})
+}
+
+// waits says what an act needs of the budgets, if it has to wait for them; "" if not, or if they cannot be read.
+func waits(ctx context.Context, a *app.App, row *act.Act) string {
+	usage, err := a.Limits.Usage(ctx)
+	if err != nil {
+		return ""
+	}
+	return row.Waits(func(c limit.Class) []time.Duration {
+		for _, u := range usage {
+			if u.Class == c {
+				return u.Ahead
 			}
 		}
 		return nil
@@ -251,7 +273,7 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	for _, f := range w.facts {
 		fmt.Fprintf(r.env.Err, "  %-14s %s\n", f.Label, safeText(f.Value))
 	}
-	for _, risk := range []string{q.Risk, w.risk, w.now} {
+	for _, risk := range []string{q.Risk, w.risk, w.waits, w.now} {
 		if risk != "" {
 			fmt.Fprintln(r.env.Err, safeText(risk))
 		}

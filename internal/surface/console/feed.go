@@ -411,7 +411,7 @@ func rounded(u []limit.Usage) []limit.Usage {
 	for i := range u {
 		u[i].NextSlot = float64(int(u[i].NextSlot))
 		u[i].Blocked = u[i].Blocked.Round(time.Second)
-		u[i].Changes, u[i].Goes = 0, 0
+		u[i].Changes, u[i].Goes, u[i].Ahead = 0, 0, nil
 		u[i].Full, u[i].Refused = min(u[i].Full, 1), min(u[i].Refused, 1) // only whether
 	}
 	return u
@@ -432,6 +432,9 @@ func budgetFacts(u limit.Usage, now time.Time) ui.BudgetFacts {
 	}
 	if u.NextSlot > 0 {
 		b.NextSlot = now.Add(time.Duration(u.NextSlot * float64(time.Second)))
+	}
+	for _, d := range u.Ahead {
+		b.Ahead = append(b.Ahead, now.Add(d))
 	}
 	return b
 }
