@@ -290,6 +290,13 @@ var standings = map[string]Standing{
 // StandingOf classifies a status word.
 func StandingOf(status untrusted.Text) Standing { return standings[strings.ToUpper(string(status))] }
 
+// Submitted reports whether an application's status shows that it was submitted and has no result yet. The service's
+// pages word that only in prose, "draft to submitted"; its customers are then under way.
+func Submitted(status untrusted.Text) bool {
+	word := strings.ToUpper(string(status))
+	return word == "SUBMITTED" || word == "UNDER_REVIEW" || StandingOf(status) == StandingUnderWay
+}
+
 // Says explains a status that is not a result, as the end of a sentence; "" for results, which explain themselves,
 // and for unknown words.
 func (s Standing) Says() string {

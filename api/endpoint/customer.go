@@ -184,12 +184,9 @@ var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Me
 		answer: resultAnswer,
 	})
 
-// submittedWords are the states of a submitted application.
-var submittedWords = []string{"SUBMITTED", "MODERATION", "UNDER_REVIEW"}
-
 func isSubmitted(p api.Probe, body api.Object, answer bool) bool {
 	return saysDone(p, body, answer) || slices.ContainsFunc(body.Inside(), func(o api.Object) bool {
-		return slices.Contains(submittedWords, strings.ToUpper(o.First("status")))
+		return api.Submitted(untrusted.Text(o.First("status")))
 	})
 }
 

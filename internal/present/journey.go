@@ -71,18 +71,18 @@ var JourneyColumns = []Column[JourneyStep]{
 	}},
 }
 
-// JourneySteps lists the steps of a verification. One of them is next, unless the verification was finalized, an
-// answer was lost, or the customer must act.
+// stepActs are the acts that do a step.
+var stepActs = map[string]api.ActKind{"share": api.ActShare, "link": api.ActLink, "finalize": api.ActFinalize}
+
+// JourneySteps lists the steps of a verification. The one that the next act does is next.
 func JourneySteps(j journey.Journey) []JourneyStep {
 	last := len(j.Steps) - 1
-	next := last >= 0 && j.Steps[last].State != journey.Done && !j.Record.Unclear && !j.Record.FinalizeUnclear &&
-		j.Record.LinkAt.IsZero()
 	out := make([]JourneyStep, len(j.Steps))
 	for i, st := range j.Steps {
 		out[i] = JourneyStep{Mark: stepMark(st), Number: i + 1, Name: safe(st.Name, 60), Note: safe(st.Note, 300),
 			state: st.State}
-		if next && st.State == journey.Todo && st.Key != "outstanding" { // outstanding documents are requested by the link
-			out[i].Mark, next = Mark{Look{SignNext, Accent}, "next"}, false
+		if j.Next.Act != "" && stepActs[st.Key] == j.Next.Act && st.State == journey.Todo {
+			out[i].Mark = Mark{Look{SignNext, Accent}, "next"}
 		}
 		if st.Key == "application" && st.State == journey.Done {
 			kind := j.Application.Kind()

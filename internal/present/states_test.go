@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/exp/golden"
 
+	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/approval"
@@ -48,25 +50,39 @@ func TestStates(t *testing.T) {
 	golden.RequireEqual(t, b.String())
 }
 
-// TestOneStepIsNext: the first open step is next, and none where an answer was lost or the customer has the link.
+// TestOneStepIsNext: the step that the next act does is next; none is where nobody here has to act.
 func TestOneStepIsNext(t *testing.T) {
-	steps := []journey.Step{{Key: "share", State: journey.Done}, {Key: "outstanding", State: journey.Todo},
-		{Key: "link", State: journey.Todo}, {Key: "finalize", State: journey.Todo}}
-	next := func(r journey.Record) (out []int) {
-		for _, s := range JourneySteps(journey.Journey{Steps: steps, Record: r}) {
-			if s.Word == "next" {
-				out = append(out, s.Number)
+	moderated := api.Application{Status: "MODERATION"}
+	for name, c := range map[string]struct {
+		app  api.Application
+		r    journey.Record
+		want string
+	}{
+		"new":                {r: journey.Record{}, want: "Share"},
+		"applied":            {r: journey.Record{Applied: true, Outstanding: []string{}}, want: "Finalize"},
+		"open sets":          {r: journey.Record{Applied: true, Outstanding: []string{"A"}}, want: "Link"},
+		"sets not known":     {r: journey.Record{Applied: true}, want: "Link"},
+		"link":               {r: journey.Record{Applied: true, LinkAt: noon, LinkUntil: noon.Add(time.Hour)}},
+		"link expired":       {r: journey.Record{Applied: true, LinkAt: noon.Add(-time.Hour), LinkUntil: noon.Add(-time.Minute)}, want: "Finalize"},
+		"share unclear":      {r: journey.Record{Unclear: true}},
+		"finalize unclear":   {r: journey.Record{FinalizeUnclear: true}},
+		"finalized":          {r: journey.Record{FinalizedAt: noon, Outstanding: []string{}}},
+		"finalized, open":    {r: journey.Record{FinalizedAt: noon, Applied: true, Outstanding: []string{"A"}}, want: "Link"},
+		"submitted, unasked": {app: moderated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := journey.Journey{Application: c.app, Record: c.r}
+			j.Steps, j.Next = journey.Steps(j.Customer, j.Application, j.Record, noon)
+			var next []string
+			for _, s := range JourneySteps(j) {
+				if s.Word == "next" {
+					next = append(next, s.Name)
+				}
 			}
-		}
-		return out
-	}
-	if got := next(journey.Record{}); len(got) != 1 || got[0] != 3 {
-		t.Errorf("next are %v", got)
-	}
-	for _, r := range []journey.Record{{Unclear: true}, {FinalizeUnclear: true}, {LinkAt: noon}} {
-		if got := next(r); got != nil {
-			t.Errorf("%+v: next are %v", r, got)
-		}
+			if got := strings.Join(next, " "); got != c.want {
+				t.Errorf("next is %q, want %q: %s", got, c.want, j.Next.Text)
+			}
+		})
 	}
 }
 

@@ -202,17 +202,20 @@ func (s *Screen) refreshKeys() {
 }
 
 // keyOf names the key of an act, which has the act's name; in plain mode its word.
-func (s *Screen) keyOf(act api.ActKind) string {
-	for _, k := range []keymap.Key{s.keys.Share, s.keys.Link, s.keys.Finalize} {
-		switch {
-		case k.Name != string(act):
-		case s.env.Theme.Linear:
-			return " with " + k.Help().Desc
-		default:
-			return press(s.env, k)
+func keyOf(env *ui.Env) func(api.ActKind) string {
+	keys := env.Keys.Compliance
+	return func(act api.ActKind) string {
+		for _, k := range []keymap.Key{keys.Share, keys.Link, keys.Finalize} {
+			switch {
+			case k.Name != string(act):
+			case env.Theme.Linear:
+				return " with " + k.Help().Desc
+			default:
+				return press(env, k)
+			}
 		}
+		return ""
 	}
-	return ""
 }
 
 // reloadAfterWrite reads the customer again; the keys of writes are off until then.

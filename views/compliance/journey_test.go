@@ -82,6 +82,23 @@ func TestShareAppliesOnce(t *testing.T) {
 	r.Says("A token has been applied already")
 }
 
+// TestOpenSetsLeadToALink: with outstanding sets the next step is the link, in the notice of the share as on the page;
+// the question of finalize warns of them, and after it they still lead to a link.
+func TestOpenSetsLeadToALink(t *testing.T) {
+	f := individual()
+	f.share = func() (api.ShareResult, error) {
+		return api.ShareResult{Applied: true, Outstanding: []api.OutstandingSet{{Name: "PROOF_OF_RESIDENCE"}}}, nil
+	}
+	f.finalize = func() (api.Result, error) { return api.Result{Success: true}, nil }
+	r, clock := open(t, f)
+	handOver(t, r, clock)
+	r.Says("Applied. Create a link (l) for the outstanding document sets.", "Next: Create a link (l) for the outstanding document sets.")
+	r.Send(uitest.Key("f"))
+	r.Says("Document sets are outstanding, and no link was created for them: PROOF_OF_RESIDENCE.")
+	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
+	r.Says("Finalized.", "Next: Create a link (l): the application is submitted, but document sets are outstanding.")
+}
+
 // TestKeysWaitForAFreshRead: between a write and the read after it nothing can
 // be pressed again.
 func TestKeysWaitForAFreshRead(t *testing.T) {

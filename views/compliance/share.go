@@ -115,13 +115,14 @@ func (f *ShareForm) present(token secret.Value) tea.Cmd {
 		if err == nil && !res.Applied {
 			notice = ui.Notify{Level: ui.Error, Text: "The token was not applied: " + res.Message.Line(300)}
 		}
-		return func() (ui.Action, tea.Cmd) { return f.outcome(res, err), f.ended() }, notice
+		next, lost := journeys.After(ctx, id)
+		return func() (ui.Action, tea.Cmd) { return f.outcome(res, err, next, lost), f.ended() }, notice
 	})
 }
 
 // outcome says what came of a token, and forgets when it was asked for once it cannot be
-// presented again.
-func (f *ShareForm) outcome(res api.ShareResult, err error) ui.Action {
+// presented again. next is the journey's next step, unless it was lost.
+func (f *ShareForm) outcome(res api.ShareResult, err error, next journey.Next, lost error) ui.Action {
 	keys := f.env.Keys.Compliance
 	switch {
 	case err != nil:
@@ -134,7 +135,11 @@ func (f *ShareForm) outcome(res api.ShareResult, err error) ui.Action {
 			"Nothing was changed. Try again with a corrected token" + press(f.env, keys.Share) + "."}}
 	}
 	f.asked = time.Time{}
-	return ui.Notify{Level: ui.Success, Text: "Applied. " + whatNext(f.env, res)}
+	done := ui.Notify{Level: ui.Success, Text: "Applied."}
+	if lost == nil {
+		done.Text += " " + next.Sentence(keyOf(f.env))
+	}
+	return done
 }
 
 // demoTokens says what the built-in service takes for a token.
@@ -152,20 +157,6 @@ func checkToken(v string) error {
 		return &api.Error{Kind: api.Usage, Public: api.AsError(err).Public}
 	}
 	return nil
-}
-
-// whatNext says what is to be done after a token was applied.
-func whatNext(env *ui.Env, res api.ShareResult) string {
-	keys := env.Keys.Compliance
-	switch n := len(res.Outstanding); {
-	case res.Outstanding == nil:
-		return "What is outstanding is not known: create a link" + press(env, keys.Link) + " to find out."
-	case n > 0:
-		return format.Plural(n, "document set is", "document sets are") + " outstanding: create a link" + press(env,
-			keys.Link) +
-			" for the customer."
-	}
-	return "Finalize the application" + press(env, keys.Finalize) + "."
 }
 
 // press names the key of an act in a sentence.

@@ -392,9 +392,6 @@ func result(status string) string {
 		api.StandingBanned: "banned"}[api.StandingOf(untrusted.Text(status))]
 }
 
-var submittedStates = map[string]bool{"SUBMITTED": true, "MODERATION": true, "MODERATED": true, "VERIFY": true,
-	"PROCESSING": true, "UNDER_REVIEW": true}
-
 // final is the word for a customer's final status, "" for others.
 func final(c api.Customer) string { return result(string(c.Status)) }
 
@@ -456,8 +453,7 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 // submitted reports whether the application's own status shows that it was submitted, after the last share if there
 // was one.
 func submitted(app api.Application, r Record) bool {
-	status := strings.ToUpper(string(app.Status))
-	shows := submittedStates[status] || result(status) != ""
+	shows := api.Submitted(app.Status) || result(string(app.Status)) != ""
 	return shows && (!r.Applied && !r.Unclear || r.Submission.Now != "")
 }
 

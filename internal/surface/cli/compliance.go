@@ -88,7 +88,7 @@ func printShare(ctx context.Context, r *root, a *app.App, cuid string, res api.S
 	if r.output != "table" {
 		return nil
 	}
-	r.say("Applied. %s", res.Message.Line(300))
+	r.say("%s", strings.TrimSpace("Applied. "+res.Message.Line(300)))
 	var names []string
 	for _, o := range res.Outstanding {
 		names = append(names, o.Name.Line(60))
