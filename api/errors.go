@@ -305,9 +305,9 @@ func wayError(ctx context.Context, op string, err error) error {
 		Remedy: Remedy{Kind: SessionStatus}}
 }
 
-// The five messages of document removal (spec, Errors) and those of the public pages. The service's documents give no
-// status with them, so the words decide: they are the service's refusal at any status, except one which says itself
-// that the call got lost.
+// The five messages of document removal (spec, Errors) and those of the public pages; <id> stands for any id. The
+// service's documents give no status with them, so the words decide, if they are the whole message: they are the
+// service's refusal at any status. The page with the message of the last row is cut.
 var messages = []struct {
 	re   *regexp.Regexp
 	kind Kind
@@ -315,34 +315,32 @@ var messages = []struct {
 	say  string
 	do   RemedyKind
 }{
-	{known(`Operation not found\b`), NotFound, RuleOperationUnknown,
+	{says("Operation not found: <id>"), NotFound, RuleOperationUnknown,
 		"The service has no such operation.", RecheckID},
-	{known(`Document not found\b`), NotFound, RuleDocumentUnknown,
+	{says("Document not found: <id>"), NotFound, RuleDocumentUnknown,
 		"The service has no such document.", Reload},
-	{known(`Document .* is not attached to operation\b`), Refused, RuleNotAttached,
+	{says("Document <id> is not attached to operation <id>"), Refused, RuleNotAttached,
 		"The document is not attached to this operation.", Reload},
-	{known(`Cannot modify documents for \w+ operations`), Refused, RuleEndState,
+	{says("Cannot modify documents for completed operations"), Refused, RuleEndState,
 		"The operation has ended, and the service no longer changes its documents.", AskOperator},
-	{known(`Document is locked and cannot be removed`), Refused, RuleLocked,
+	{says("Document is locked and cannot be removed"), Refused, RuleLocked,
 		"The document is locked and cannot be removed.", LiftLock},
-	{known(`Customer not found\b`), NotFound, RuleCustomerUnknown,
+	{says("Customer not found: <id>"), NotFound, RuleCustomerUnknown,
 		"The service has no such customer.", RecheckID},
-	{known(`(The )?Application (is )?not configured\b`), Refused, RuleApplication,
+	{says("Application is not configured"), Refused, RuleApplication,
 		"The service refused this: there is no application to submit yet.", PrepareApplication},
 }
 
-// known matches the start of a message, ignoring case and any prefix of RPC libraries and loggers ("rpc error: code =
-// NotFound desc = …").
-func known(re string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^((?:rpc error:\s*)?(?:code\s*=\s*\w+\s*)?(?:desc\s*=\s*)?(?:\w*error:\s*)?)["']?(?:` +
-		re + `)`)
+// says matches a message in which an id may stand for each <id>.
+func says(message string) *regexp.Regexp {
+	return regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(message), "<id>", `\S+`) + `\.?$`)
 }
 
-// knownMessage reports whether these words are in the service's documents and not in the complaint of a gateway.
+// knownMessage reports whether these words are one of the messages.
 func knownMessage(said string) bool {
 	for _, m := range messages {
-		if at := m.re.FindStringSubmatch(said); at != nil {
-			return !trouble.MatchString(at[1])
+		if m.re.MatchString(said) {
+			return true
 		}
 	}
 	return false
@@ -364,14 +362,8 @@ func Classify(op string, status int, body []byte) *Error {
 		e.Quote(said)
 		e.Err = errors.New("service: " + said)
 	}
-	if unknownType.MatchString(said) {
-		e.Field = FieldType
-	}
 	return e
 }
-
-// unknownType matches the service's message about a wrong document type; there is no code for it.
-var unknownType = known(`Unknown document type\b`)
 
 // Quote adds the service's words to the sentence, unless they only repeat that there were too many requests.
 func (e *Error) Quote(said string) {

@@ -84,11 +84,6 @@ var GetApplication = read(Route{Kind: "customer.application", Op: "read applicat
 		return applicationIn(r, a)
 	}})
 
-// noApplication matches messages that there is no application yet.
-var noApplication = regexp.MustCompile(
-	`(?i)\b(application|customer)\b.*\b(not (yet )?(configured|found|exist|created|set|submitted)|` +
-		`does not exist|missing|absent)|\bno application\b`)
-
 // applicationIn decodes an application from an answer: bare, under item or in another object. One without an
 // individual or corporate part keeps only its JSON.
 func applicationIn(r api.Request, a api.Answer) (api.Application, error) {
@@ -99,7 +94,7 @@ func applicationIn(r api.Request, a api.Answer) (api.Application, error) {
 	v, ok := api.ApplicationRecord.Find(body)
 	if !ok {
 		if err := api.SaidNo(r, a, body, "application"); err != nil {
-			if e := api.AsError(err); noApplication.MatchString(api.Said(a.Body)) {
+			if e := api.AsError(err); e.Rule == api.RuleApplication {
 				e.Kind = api.NotFound
 			}
 			return api.Application{}, err

@@ -117,27 +117,27 @@ func TestTypesAreOffered(t *testing.T) {
 func TestARefusedFormComesBack(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	f.upload = func(string) (api.CustomerFile, error) {
-		return api.CustomerFile{}, api.Classify("upload document", 400,
-			[]byte(`{"error":"Unknown document type: CONTRACCT"}`))
+		return api.CustomerFile{}, api.Classify("upload document", 413,
+			[]byte(`{"error":"The file is over 10 MB"}`))
 	}
 	r, clock := uploading(t, f)
 	r.Send(uitest.Paste("~/scans/deed.pdf"), uitest.Key("enter"), uitest.Type("contracct"), uitest.Key("enter"),
 		uitest.Type("signed"), uitest.Key("enter"))
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
-	r.Has("Upload refused", "Unknown document type:", "~/scans/deed.pdf", "› Type", "signed",
+	r.Has("Upload refused", "The file is over 10 MB", "~/scans/deed.pdf", "› File", "signed",
 		"keys are ignored for a moment")
 	r.Send(uitest.Keys("enter", "esc"), uitest.Type("x"))
-	r.Has("Upload refused", "› Type")
+	r.Has("Upload refused", "› File")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("esc"))
 	r.Has("Discard the form “Upload and attach”?") // nothing is lost without a question
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("n"))
 	f.upload = func(string) (api.CustomerFile, error) { return api.CustomerFile{ID: "f-1"}, nil }
 	f.attach = func(string, string) (api.Operation, error) { return f.op, nil }
-	r.Send(uitest.Key("ctrl+u"), uitest.Type("contract"), uitest.Keys("enter", "enter"), clock.Wait(shelltest.Armed),
+	r.Send(uitest.Key("ctrl+u"), uitest.Paste("~/scans/deed.pdf"), uitest.Keys("enter", "enter", "enter"), clock.Wait(shelltest.Armed),
 		uitest.Key("y"))
 	r.Has("Uploaded and attached deed.pdf.")
 	r.Send(uitest.Key("!"))
-	r.Has("Upload refused. The service refused this (400).")
+	r.Has("Upload refused. The service does not accept this file.")
 }
 
 // TestAHalfDoneUploadIsNotOfferedAgain: the file is there, so the form does not come back.
