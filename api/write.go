@@ -157,8 +157,9 @@ type WriteRule struct {
 	Past, Shows string
 	// Flag is a member beside "success" that reports success; "" for none.
 	Flag string
-	// Opposite is the write that undoes this one on the same object and item; "" for none. A write that replaces all
-	// of an object is its own opposite, whatever it contains.
+	// Opposite is the write that undoes this one on the same object and item; "" for none. While either is in doubt,
+	// neither is sent: a read could show the effect of the other. A write that replaces all of an object is its own
+	// opposite, whatever it contains.
 	Opposite ActKind
 	// Again: the write may be repeated at any time.
 	Again bool

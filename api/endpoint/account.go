@@ -124,7 +124,7 @@ var (
 )
 
 func ofSession(kind api.ActKind, number string) *Write {
-	return &Write{Number: number, Rule: api.WriteRule{Kind: kind, Need: api.MaySession}}
+	return &Write{Number: number, WriteRule: api.WriteRule{Kind: kind, Need: api.MaySession}}
 }
 
 var operationCalls = []*Route{ListOperations.Route, GetOperation.Route, GetOperationTree.Route}

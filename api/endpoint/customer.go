@@ -122,9 +122,9 @@ type NewApplication struct {
 var SetApplication = write(Route{Kind: api.ActSetApplication, Op: "set application", Method: http.MethodPost,
 	Path: applicationPath, Class: limit.Customer,
 	Need: api.MayCompliance}, Write{Number: "204", Doing: "Setting the application",
-	Opposite: api.ActSetApplication},
-	Proof{Past: "set", Shows: saysSo, Shown: isSet, Look: lookAtApplication("contains what was sent", isSet, nil),
-		Readable: func(p api.Probe) bool { return len(p.Leaves) > 0 }},
+	WriteRule: api.WriteRule{Opposite: api.ActSetApplication, Past: "set", Shows: saysSo, Shown: isSet},
+	Look:      lookAtApplication("contains what was sent", isSet, nil),
+	Readable:  func(p api.Probe) bool { return len(p.Leaves) > 0 }},
 	writing[NewApplication, api.Result]{
 		ids:    func(in NewApplication) []string { return one(in.CUID) },
 		plan:   planApplication,
@@ -161,23 +161,23 @@ func lookAtApplication(shows string, shown api.Shown, silent func(api.Object) bo
 // application first, so that the trail and an approval are bound to its content; it continues if that read fails.
 var Finalize = write(Route{Kind: api.ActFinalize, Op: "finalize application", Method: http.MethodPatch,
 	Path: applicationPath, Class: limit.Customer,
-	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing"},
-	Proof{Past: "finalized", Shows: saysSo, Shown: isSubmitted,
-		Look: lookAtApplication("says that it was submitted", isSubmitted, hasNoStatus)}, writing[string, api.Result]{
-		ids: one,
-		plan: func(ctx context.Context, w *Wire, cuid string) (plan, error) {
-			var before api.Application
-			if !api.IsDryRun(ctx) {
-				before, _ = Do(ctx, w, GetApplication, cuid)
-			}
-			return plan{Object: "customer", ID: cuid, Seen: api.HashHex(before.Raw),
-				Summary: "Finalize the application of customer " + cuid,
-				Probe:   api.Probe{CUID: cuid, Was: isSubmitted(api.Probe{}, api.ObjectOf(before.Raw), false)}}, nil
-		},
-		result: result[string],
-		lend:   func(ids []string, body Content) (string, error) { return ids[0], body.nothing() },
-		answer: resultAnswer,
-	})
+	Need: api.MayCompliance}, Write{Number: "203", Doing: "Finalizing",
+	WriteRule: api.WriteRule{Past: "finalized", Shows: saysSo, Shown: isSubmitted},
+	Look:      lookAtApplication("says that it was submitted", isSubmitted, hasNoStatus)}, writing[string, api.Result]{
+	ids: one,
+	plan: func(ctx context.Context, w *Wire, cuid string) (plan, error) {
+		var before api.Application
+		if !api.IsDryRun(ctx) {
+			before, _ = Do(ctx, w, GetApplication, cuid)
+		}
+		return plan{Object: "customer", ID: cuid, Seen: api.HashHex(before.Raw),
+			Summary: "Finalize the application of customer " + cuid,
+			Probe:   api.Probe{CUID: cuid, Was: isSubmitted(api.Probe{}, api.ObjectOf(before.Raw), false)}}, nil
+	},
+	result: result[string],
+	lend:   func(ids []string, body Content) (string, error) { return ids[0], body.nothing() },
+	answer: resultAnswer,
+})
 
 func isSubmitted(p api.Probe, body api.Object, answer bool) bool {
 	return saysDone(p, body, answer) || slices.ContainsFunc(body.Inside(), func(o api.Object) bool {
@@ -205,10 +205,10 @@ type ShareToken struct {
 // result with Applied false, not an error.
 var Share = write(Route{Kind: api.ActShare, Op: "share", Method: http.MethodPost, Path: compliancePath + "/share",
 	Class: limit.General, Need: api.MayCompliance}, Write{Number: "201", Doing: "The share",
-	Rule: api.WriteRule{Flag: "applied",
-		Statuses: []int{http.StatusConflict, http.StatusForbidden}, Refused: shareRefused, Advice: api.DiscardToken}},
-	Proof{Past: "applied", Shows: "says that the token was applied",
-		Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }},
+	WriteRule: api.WriteRule{Flag: "applied",
+		Statuses: []int{http.StatusConflict, http.StatusForbidden}, Refused: shareRefused, Advice: api.DiscardToken,
+		Past: "applied", Shows: "says that the token was applied",
+		Shown: func(_ api.Probe, body api.Object, answer bool) bool { return answer && body.Says("applied", true) }}},
 	writing[ShareToken, api.ShareResult]{
 		ids: func(in ShareToken) []string { return one(in.CUID) },
 		plan: func(_ context.Context, w *Wire, in ShareToken) (plan, error) {
@@ -309,12 +309,11 @@ func shareFailed(a api.Answer, err error) (api.ShareResult, error) {
 var MakeLink = write(Route{Kind: api.ActLink, Op: "compliance link", Method: http.MethodGet,
 	Path: compliancePath + "/web_sdk_link", Class: limit.General,
 	Need: api.MayCompliance}, Write{Number: "202", Doing: "The link",
-	Rule: api.WriteRule{Again: true, Advice: api.MakeAnother}},
-	Proof{Past: "created", Shows: "contains an address",
+	WriteRule: api.WriteRule{Again: true, Advice: api.MakeAnother, Past: "created", Shows: "contains an address",
 		Shown: func(p api.Probe, body api.Object, answer bool) bool {
 			_, ok := linkIn(body, p.IDField)
 			return answer && ok
-		}},
+		}}},
 	writing[string, api.Link]{
 		ids: one,
 		plan: func(_ context.Context, w *Wire, cuid string) (plan, error) {
@@ -399,8 +398,8 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 var SetHooks = write(Route{Kind: api.ActSetHooks, Op: "set webhook settings", Method: http.MethodPost,
 	Path: "/v2/hook/set", Class: limit.General,
 	Need: api.MayHooks, Open: true}, Write{Number: "301", Doing: "Setting the webhooks",
-	Opposite: api.ActSetHooks},
-	Proof{Past: "set", Shows: saysSo, Shown: isHooked, Look: lookAt(GetHooks.Route, "check webhook settings",
+	WriteRule: api.WriteRule{Opposite: api.ActSetHooks, Past: "set", Shows: saysSo, Shown: isHooked},
+	Look: lookAt(GetHooks.Route, "check webhook settings",
 		"the settings read", "contain what was sent", isHooked, nil,
 		func(api.Probe) []string { return nil })},
 	writing[api.HookSettings, api.Result]{

@@ -21,8 +21,8 @@ var documentCalls = []*Route{AttachDocument.Route, RemoveDocument.Route}
 var RemoveDocument = write(Route{Kind: api.ActRemoveDocument, Op: "remove document", Method: http.MethodDelete,
 	Path:  operationPath + "/document/{guid}",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "101", Doing: "Removing",
-	Opposite: api.ActAttachDocument},
-	Proof{Past: "removed", Shows: unlisted, Shown: isUnlinked, Look: lookAtOperation(unlisted, isUnlinked)},
+	WriteRule: api.WriteRule{Opposite: api.ActAttachDocument, Past: "removed", Shows: unlisted, Shown: isUnlinked},
+	Look:      lookAtOperation(unlisted, isUnlinked)},
 	writing[api.RemoveDocument, api.Operation]{
 		ids:  func(r api.RemoveDocument) []string { return []string{r.OPID, r.GUID} },
 		plan: planRemoval,
@@ -92,8 +92,9 @@ type Attachment struct {
 var AttachDocument = write(Route{Kind: api.ActAttachDocument, Op: "attach document", Method: http.MethodPost,
 	Path:  operationPath + "/document",
 	Class: limit.Billing, Need: api.MayDocuments}, Write{Number: "102", Doing: "Attaching",
-	Opposite: api.ActRemoveDocument},
-	Proof{Past: "attached", Shows: listed, Shown: isLinked, Found: linkID, Look: lookForLink},
+	WriteRule: api.WriteRule{Opposite: api.ActRemoveDocument, Past: "attached", Shows: listed, Shown: isLinked,
+		Found: linkID},
+	Look: lookForLink},
 	writing[Attachment, api.Operation]{
 		ids:  func(a Attachment) []string { return one(a.OPID) },
 		plan: planAttachment,

@@ -84,15 +84,22 @@ type Lending struct {
 // IsLent reports whether scripts may make the call.
 func (r *Route) IsLent() bool { return r.Lent.Reads || r.Lent.Write != nil }
 
-// Write describes a call that changes something at the service, or an act on the session.
+// Write describes a call that changes something at the service, or an act on the session: its name for people, its
+// rule and how a later read finds its proof (docs/outcomes.md). A test tries each proof against answers that prove
+// nothing.
 type Write struct {
 	Number string // of its event in the audit trail; never reused
 	Doing  string // names it for people while its outcome is unknown: "Removing"
-	// Opposite is the write that undoes this one on the same object and item; "": none. While either is in doubt,
-	// neither is sent: a read could show the effect of the other.
-	Opposite api.ActKind
-	Rule     api.WriteRule
-	Proof    Proof
+	api.WriteRule
+	// Look reads the object once; nil: no read can show the outcome.
+	Look func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error)
+	// Readable reports whether Look can find the proof of p; nil: always.
+	Readable func(p api.Probe) bool
+}
+
+// readable reports whether a read can prove the write of p.
+func (w Write) readable(p api.Probe) bool {
+	return w.Look != nil && (w.Readable == nil || w.Readable(p))
 }
 
 // Caller makes calls: the wire, the masking client, and test doubles.
@@ -217,7 +224,7 @@ func Number(kind api.ActKind) string {
 // Rule returns the gate's rule for a kind of write; the zero value, which the gate refuses, for an undeclared one.
 func Rule(kind api.ActKind) api.WriteRule {
 	if r := Of(kind); r != nil && r.Write != nil {
-		return r.Write.Rule
+		return r.Write.WriteRule
 	}
 	return api.WriteRule{}
 }

@@ -166,16 +166,16 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 // on the current state: one customer call a page. The service decides what happens to operations that link to it.
 var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete,
 	Path: customerPath + "/file/{file}", Class: limit.Customer,
-	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file"},
-	Proof{Past: "deleted", Shows: saysSo, Shown: saysDone, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
-		ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
-		plan:   planDeletion,
-		result: result[api.DeleteFile],
-		lend: func(ids []string, body Content) (api.DeleteFile, error) {
-			return api.DeleteFile{CUID: ids[0], ID: ids[1]}, body.nothing()
-		},
-		answer: func(r api.Result) (json.RawMessage, error) { return sentOr(r.Raw, r) },
-	})
+	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file",
+	WriteRule: api.WriteRule{Past: "deleted", Shows: saysSo, Shown: saysDone}, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
+	ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
+	plan:   planDeletion,
+	result: result[api.DeleteFile],
+	lend: func(ids []string, body Content) (api.DeleteFile, error) {
+		return api.DeleteFile{CUID: ids[0], ID: ids[1]}, body.nothing()
+	},
+	answer: func(r api.Result) (json.RawMessage, error) { return sentOr(r.Raw, r) },
+})
 
 func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) {
 	var now []api.CustomerFile
@@ -338,10 +338,11 @@ func (w *Wire) filesOf(ctx context.Context, cuid string, most int,
 // customer's files).
 var UploadDocument = write(Route{Kind: api.ActUploadDocument, Op: "upload document", Method: http.MethodPost,
 	Path: "/v2/customer/file", Class: limit.Customer,
-	Need: api.MayDocuments}, Write{Number: "103", Doing: "Uploading"},
-	Proof{Past: "uploaded", Shows: "names the new file",
+	Need: api.MayDocuments}, Write{Number: "103", Doing: "Uploading",
+	WriteRule: api.WriteRule{Past: "uploaded", Shows: "names the new file",
 		Shown: func(p api.Probe, body api.Object, answer bool) bool { return answer && uploadID(p, body, answer) != "" },
-		Found: uploadID, Look: lookForFile},
+		Found: uploadID},
+	Look: lookForFile},
 	writing[api.Upload, api.CustomerFile]{
 		ids:  func(api.Upload) []string { return nil },
 		plan: planUpload,

@@ -19,7 +19,7 @@ func TestEveryWriteIsProven(t *testing.T) {
 		if !r.Writes() {
 			continue
 		}
-		if r.Write.Proof.Shown == nil {
+		if r.Write.Shown == nil {
 			t.Errorf("%s has no proof", r.Kind)
 			continue
 		}
@@ -29,7 +29,7 @@ func TestEveryWriteIsProven(t *testing.T) {
 			for _, answer := range []bool{true, false} {
 				p := api.Probe{Kind: r.Kind, OPID: theOp, CUID: theCustomer, GUID: theDoc, FileName: "a.pdf", Size: 6, Salt: "s",
 					Leaves: []string{"x"}}
-				if r.Write.Proof.Shown(p, api.ObjectOf([]byte(body)), answer) {
+				if r.Write.Shown(p, api.ObjectOf([]byte(body)), answer) {
 					t.Errorf("%s is proven by %q (its own answer: %t)", r.Kind, body, answer)
 				}
 			}
@@ -50,7 +50,7 @@ func TestOppositesAreMutual(t *testing.T) {
 		switch {
 		case other == nil || other.Write == nil || other.Write.Opposite != r.Kind:
 			t.Errorf("the opposite of %s is %s, and not the other way round", r.Kind, r.Write.Opposite)
-		case r.Write.Rule.Opposite != r.Write.Opposite || r.Write.Rule.Again || r.Write.Proof.Look == nil:
+		case r.Write.Again || r.Write.Look == nil:
 			t.Errorf("the gate cannot keep %s from its opposite: %+v", r.Kind, r.Write)
 		}
 	}
@@ -65,8 +65,8 @@ func TestEveryWriteHasASample(t *testing.T) {
 		if r.Writes() && writes[r.Kind] == nil {
 			t.Errorf("%s has no sample: add one to writes, and its good answer", r.Kind)
 		}
-		if r.Writes() && (r.Write.Proof.Look == nil) != slices.Contains(unreadable, r.Kind) {
-			t.Errorf("%s has a Look: %t; unreadable lists the writes that have none", r.Kind, r.Write.Proof.Look != nil)
+		if r.Writes() && (r.Write.Look == nil) != slices.Contains(unreadable, r.Kind) {
+			t.Errorf("%s has a Look: %t; unreadable lists the writes that have none", r.Kind, r.Write.Look != nil)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestWhatWasAttached(t *testing.T) {
 			p := api.Probe{Kind: api.ActAttachDocument, OPID: theOp, GUID: theDoc, FileName: "a.pdf", Before: []string{"OTHER"},
 				Whole: !c.blind}
 			body := api.ObjectOf([]byte(`{"item":{"opid":"` + theOp + `","documents":[` + c.docs + `]}}`))
-			proof := endpoint.AttachDocument.Write.Proof
+			proof := endpoint.AttachDocument.Write
 			for answer, want := range map[bool]string{true: c.answered, false: c.read} {
 				if got := proof.Found(p, body, answer); got != want || proof.Shown(p, body, answer) != (want != "") {
 					t.Errorf("its own answer %t: %q, want %q", answer, got, want)

@@ -15,27 +15,6 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// Proof says what proves that a write was done (docs/outcomes.md). Every write has one, and a test tries each against
-// answers that prove nothing.
-type Proof struct {
-	// Past is the participle for people, "removed"; Shows is what the write's answer then shows, "no longer lists
-	// it".
-	Past, Shows string
-	// Shown judges the write's own answer and a read of the object.
-	Shown api.Shown
-	// Found returns the id of the object that the write created; nil: it creates nothing with an id.
-	Found func(p api.Probe, body api.Object, answer bool) string
-	// Look reads the object once; nil: no read can show the outcome.
-	Look func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error)
-	// Readable reports whether Look can find the proof of p; nil: always.
-	Readable func(p api.Probe) bool
-}
-
-// readable reports whether a read can prove the write of p.
-func (f Proof) readable(p api.Probe) bool {
-	return f.Look != nil && (f.Readable == nil || f.Readable(p))
-}
-
 // plan is a write before the gate.
 type plan struct {
 	Object  string // "operation", "customer", "hooks"
@@ -69,12 +48,9 @@ type writing[In, Out any] struct {
 }
 
 // write declares a call that changes something at the service.
-func write[In, Out any](r Route, what Write, proof Proof, how writing[In, Out]) Endpoint[In, Out] {
+func write[In, Out any](r Route, what Write, how writing[In, Out]) Endpoint[In, Out] {
 	route := &r
-	what.Proof = proof
-	what.Rule.Kind, what.Rule.Need, what.Rule.Shown = r.Kind, r.Need, proof.Shown
-	what.Rule.Opposite, what.Rule.Found, what.Rule.Past, what.Rule.Shows = what.Opposite, proof.Found, proof.Past,
-		proof.Shows
+	what.Kind, what.Need = r.Kind, r.Need
 	route.Write = &what
 	e := Endpoint[In, Out]{route, func(ctx context.Context, w *Wire, in In) (Out,
 		error) {
@@ -151,10 +127,10 @@ func (p plan) write(w *Wire, route *Route, req api.Request, reason string) api.W
 	if req.Body != nil && req.Content == "" {
 		req.Content = "application/json"
 	}
-	out := api.Write{Act: act, Request: req, Rule: route.Write.Rule, Guard: p.guard(req), Probe: p.Probe}
+	out := api.Write{Act: act, Request: req, Rule: route.Write.WriteRule, Guard: p.guard(req), Probe: p.Probe}
 	out.Probe.Kind = route.Kind
-	if proof := route.Write.Proof; proof.readable(out.Probe) {
-		out.Look = func(ctx context.Context, p api.Probe) (api.Observation, error) { return proof.Look(ctx, w, p) }
+	if route.Write.readable(out.Probe) {
+		out.Look = func(ctx context.Context, p api.Probe) (api.Observation, error) { return route.Write.Look(ctx, w, p) }
 	}
 	return out
 }
@@ -262,13 +238,13 @@ var Look = composed(Route{Kind: "look", Op: "look"}, func(ctx context.Context, w
 		return api.Observation{}, &api.Error{Op: "look", Kind: api.UnknownOutcome,
 			Public: "No read can show the outcome."}
 	}
-	return Of(p.Kind).Write.Proof.Look(ctx, w, p)
+	return Of(p.Kind).Write.Look(ctx, w, p)
 })
 
 // Readable reports whether a read can prove the write of p.
 func Readable(p api.Probe) bool {
 	r := Of(p.Kind)
-	return r != nil && r.Write != nil && r.Write.Proof.readable(p)
+	return r != nil && r.Write != nil && r.Write.readable(p)
 }
 
 // SeenIn returns what a read of an operation proves about the write of p, whoever made the read: the evidence, read

@@ -71,7 +71,7 @@ func (s SharedSession) act(ctx context.Context, kind api.ActKind, do func(contex
 	r := endpoint.Of(kind)
 	act := api.Act{Kind: kind, Method: r.Method, Path: r.Path, Object: "session", ID: s.app.Session.Key().Account,
 		Summary: string(kind) + " manually"}
-	return s.app.Gate.Own(ctx, r.Write.Rule.Need, act, func(string) error {
+	return s.app.Gate.Own(ctx, r.Write.Need, act, func(string) error {
 		return factReader(s).explained(ctx, do(ctx))
 	})
 }

@@ -181,7 +181,7 @@ func allWrites(t *testing.T) (out []aWrite) {
 			t.Errorf("%s has no row in theWrites", r.Kind)
 			continue
 		}
-		write.kind, write.readable = r.Kind, r.Write.Proof.Look != nil
+		write.kind, write.readable = r.Kind, r.Write.Look != nil
 		out = append(out, write)
 	}
 	return out
