@@ -169,11 +169,8 @@ func (g *Gate) Date() time.Time { return g.service.now(g.Now()) }
 
 // Permit is an act that may be sent. End must settle it.
 type Permit struct {
-	Act      Act
-	ref      string
-	approval string
+	Pending
 	began    time.Time
-	who      Actor
 	followed bool
 	until    time.Time // while its request has no answer, it may arrive until then; zero: not known
 }
@@ -186,23 +183,23 @@ func (g *Gate) Begin(ctx context.Context, rule WriteRule, act Act, guard func() 
 		g.denied(ctx, who, act, err)
 		return nil, err
 	}
-	p := &Permit{Act: act, began: g.Now(), who: who}
+	p := &Permit{Pending: Pending{Act: act, Who: who}, began: g.Now()}
 	if g.Approve != nil && !rule.touchesSession() && !rule.isNote() {
 		id, err := g.Approve.Check(ctx, who, act)
 		if err != nil {
 			g.denied(ctx, who, act, err)
 			return nil, err
 		}
-		p.approval = id
+		p.Approval = id
 	}
 	ref, err := g.Audit.Intent(ctx, who, act)
 	if err != nil {
-		if p.approval != "" { // the approval was not used: give it back
-			_ = g.Approve.Settle(context.WithoutCancel(ctx), p.approval, Outcome{Verdict: Failed})
+		if p.Approval != "" { // the approval was not used: give it back
+			_ = g.Approve.Settle(context.WithoutCancel(ctx), p.Approval, Outcome{Verdict: Failed})
 		}
 		return nil, NotRecorded(string(act.Kind), "nothing was sent", err)
 	}
-	p.ref = ref
+	p.Ref = ref
 	return p, nil
 }
 
@@ -214,7 +211,7 @@ func (g *Gate) Own(ctx context.Context, need Permission, act Act, do func(approv
 		return err
 	}
 	out := Outcome{Verdict: Done}
-	if err = do(permit.approval); err != nil {
+	if err = do(permit.Approval); err != nil {
 		out = Outcome{Verdict: Failed, Detail: AsError(err).Public}
 	}
 	return errors.Join(err, g.End(ctx, permit, out))
@@ -225,9 +222,9 @@ func (g *Gate) follow(ctx context.Context, rule WriteRule, p *Permit, probe Prob
 	if g.Follow == nil {
 		return nil
 	}
-	holder, err := g.Follow.Sending(ctx, Pending{Ref: p.ref, Act: p.Act, Who: p.who, Approval: p.approval, Probe: probe,
-		Claim: rule.Claim(p.Act), Date: g.Date()})
-	if p.followed = err == nil && holder.Ref == p.ref; p.followed {
+	p.Probe, p.Claim, p.Date = probe, rule.Claim(p.Act), g.Date()
+	holder, err := g.Follow.Sending(ctx, p.Pending)
+	if p.followed = err == nil && holder.Ref == p.Ref; p.followed {
 		p.until = holder.Until
 		return nil
 	}
@@ -312,12 +309,12 @@ func (g *Gate) denied(ctx context.Context, who Actor, act Act, err error) {
 func (g *Gate) End(ctx context.Context, p *Permit, out Outcome) error {
 	out.Took = g.Now().Sub(p.began)
 	ctx = context.WithoutCancel(ctx) // the person may have left; the outcome is recorded all the same
-	err := g.Audit.Outcome(ctx, p.ref, out)
-	if p.approval != "" {
-		err = errors.Join(err, g.Approve.Settle(ctx, p.approval, out))
+	err := g.Audit.Outcome(ctx, p.Ref, out)
+	if p.Approval != "" {
+		err = errors.Join(err, g.Approve.Settle(ctx, p.Approval, out))
 	}
 	if p.followed && err == nil { // else it stays open and is looked up like that of a process that died
-		err = g.Follow.Ended(ctx, p.ref, out)
+		err = g.Follow.Ended(ctx, p.Ref, out)
 	}
 	return err
 }

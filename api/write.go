@@ -42,7 +42,7 @@ func (c *Client) Write(ctx context.Context, w Write) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	w.Probe.Kind, w.Probe.Ref = w.Act.Kind, permit.ref
+	w.Probe.Kind, w.Probe.Ref = w.Act.Kind, permit.Ref
 	if err := c.opt.Gate.follow(ctx, w.Rule, permit, w.Probe); err != nil {
 		return Answer{}, err
 	}

@@ -167,15 +167,16 @@ func notTheFile(op string, in *api.Relayed) *api.Error {
 var DeleteFile = write(Route{Kind: api.ActDeleteFile, Op: "delete file", Method: http.MethodDelete,
 	Path: customerPath + "/file/{file}", Class: limit.Customer,
 	Need: api.MayDocuments}, Write{Number: "104", Doing: "Deleting the file",
-	WriteRule: api.WriteRule{Past: "deleted", Shows: saysSo, Shown: saysDone}, Look: lookForDeleted}, writing[api.DeleteFile, api.Result]{
-	ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
-	plan:   planDeletion,
-	result: result[api.DeleteFile],
-	lend: func(ids []string, body Content) (api.DeleteFile, error) {
-		return api.DeleteFile{CUID: ids[0], ID: ids[1]}, body.nothing()
-	},
-	answer: func(r api.Result) (json.RawMessage, error) { return sentOr(r.Raw, r) },
-})
+	WriteRule: api.WriteRule{Past: "deleted", Shows: saysSo, Shown: saysDone}, Look: lookForDeleted},
+	writing[api.DeleteFile, api.Result]{
+		ids:    func(r api.DeleteFile) []string { return []string{r.CUID, r.ID} },
+		plan:   planDeletion,
+		result: result[api.DeleteFile],
+		lend: func(ids []string, body Content) (api.DeleteFile, error) {
+			return api.DeleteFile{CUID: ids[0], ID: ids[1]}, body.nothing()
+		},
+		answer: func(r api.Result) (json.RawMessage, error) { return sentOr(r.Raw, r) },
+	})
 
 func planDeletion(ctx context.Context, w *Wire, r api.DeleteFile) (plan, error) {
 	var now []api.CustomerFile
