@@ -27,7 +27,6 @@ import (
 	"opdeck/internal/present"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/store/liveness"
-	"opdeck/internal/system/deliver"
 	"opdeck/internal/system/listen"
 )
 
@@ -373,7 +372,7 @@ func (n Notices) sender(env func(string) string) (notify.Sender, error) {
 			Remedy: notifyRemedy}
 	}
 	if c.URL == "" {
-		return deliver.Command{Argv: c.Command, Getenv: env}, nil
+		return notify.Command{Argv: c.Command, Getenv: env}, nil
 	}
 	conf, err := tlsConfig(n.app.Context)
 	if err != nil {
@@ -388,7 +387,7 @@ func (n Notices) sender(env func(string) string) (notify.Sender, error) {
 	t := newTransport(conf)
 	t.Proxy, t.MaxResponseHeaderBytes = through(proxy), 64<<10
 	n.app.closers = append(n.app.closers, func() error { t.CloseIdleConnections(); return nil })
-	return deliver.Webhook{URL: c.URL, Client: deliver.NewClient(http.RoundTripper(t)), Now: n.app.Now,
+	return notify.Webhook{URL: c.URL, Client: notify.NewClient(http.RoundTripper(t)), Now: n.app.Now,
 		Secret: func() (secret.Value, error) { return c.Secret(env) }}, nil
 }
 

@@ -3,7 +3,8 @@
 //
 // Step decides, purely, from the State that all instances share and an Observation, and queues the notices in it. A
 // Notifier claims the oldest one, sends it and removes it. A process that ends between sending and removing leaves a
-// claim that lapses; then the notice is sent again with the same ID, by which a receiver drops the second one.
+// claim that lapses; then the notice is sent again with the same ID, by which a receiver drops the second one. The
+// receiver is a program of this host (Command) or an address (Webhook).
 package notify
 
 import (

@@ -1,5 +1,4 @@
-// Package deliver hands a notice to a program of this host, or to an address as a signed webhook.
-package deliver
+package notify
 
 import (
 	"bytes"
@@ -18,7 +17,6 @@ import (
 	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
-	"opdeck/internal/domain/notify"
 )
 
 // Command runs a program for each notice.
@@ -27,7 +25,7 @@ type Command struct {
 	Getenv func(string) string
 }
 
-var _ notify.Sender = Command{}
+var _ Sender = Command{}
 
 // inherited are the variables of opdeck's environment that a program gets: none holds a secret of opdeck.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR",
@@ -38,9 +36,9 @@ const (
 	outputEnd = time.Second // for programs that it started and that keep its output open
 )
 
-// Send implements notify.Sender: the notice is JSON on standard input, parts of it are variables. The program fails
+// Send implements Sender: the notice is JSON on standard input, parts of it are variables. The program fails
 // unless it exits with 0; the error has the end of its output.
-func (c Command) Send(ctx context.Context, n notify.Notice) error {
+func (c Command) Send(ctx context.Context, n Notice) error {
 	body, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -69,7 +67,7 @@ func (c Command) Send(ctx context.Context, n notify.Notice) error {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it ended well; what it started keeps its output open
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("the command did not end within %s%s", notify.SendTimeout, out.said())
+		return fmt.Errorf("the command did not end within %s%s", SendTimeout, out.said())
 	}
 	var start *exec.Error
 	if errors.As(err, &start) {
@@ -104,17 +102,17 @@ type Webhook struct {
 	Now    func() time.Time
 }
 
-var _ notify.Sender = Webhook{}
+var _ Sender = Webhook{}
 
 // NewClient returns the client of a Webhook.
 func NewClient(t http.RoundTripper) *http.Client {
-	return &http.Client{Transport: t, Timeout: notify.SendTimeout,
+	return &http.Client{Transport: t, Timeout: SendTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Send implements notify.Sender: the notice is the JSON of a POST, signed as Standard Webhooks (HMAC-SHA256 over
+// Send implements Sender: the notice is the JSON of a POST, signed as Standard Webhooks (HMAC-SHA256 over
 // id.time.body), with the notice's ID in every attempt. Any answer from 200 to 299 takes it.
-func (w Webhook) Send(ctx context.Context, n notify.Notice) error {
+func (w Webhook) Send(ctx context.Context, n Notice) error {
 	body, err := json.Marshal(n)
 	if err != nil {
 		return err

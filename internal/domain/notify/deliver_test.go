@@ -1,4 +1,4 @@
-package deliver
+package notify
 
 import (
 	"context"
@@ -15,10 +15,9 @@ import (
 
 	"opdeck/api/hook"
 	"opdeck/api/secret"
-	"opdeck/internal/domain/notify"
 )
 
-var notice = notify.Notice{ID: "ntc_1", Kind: notify.Cause, Context: "stage", Severity: "critical",
+var notice = Notice{ID: "ntc_1", Kind: Cause, Context: "stage", Severity: "critical",
 	Sentence: "The service refuses connections.", Command: "opdeck doctor"}
 
 // TestCommand: a program gets the notice on standard input and in variables, and nothing else of opdeck's environment.
@@ -37,7 +36,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, vars, _ := strings.Cut(string(b), "\n")
-	var got notify.Notice
+	var got Notice
 	if err := json.Unmarshal([]byte(line), &got); err != nil || got.ID != "ntc_1" || got.Sentence != notice.Sentence {
 		t.Errorf("%s, %v", line, err)
 	}
