@@ -125,7 +125,7 @@ func TestCustomer(t *testing.T) {
 		x.escape().shows(" match").escape()
 
 		shared(t, w, x, "CORPORATE", "demo-corporate-outstanding-1")
-		x.shows("document sets are outstanding")
+		x.shows("for the outstanding document sets")
 		x.shows("Next: Create a link (l)").press("l").armed("Create a verification link for").press("y").shows("clipboard.")
 		link := x.wrote(`\x1b\]52;c;([A-Za-z0-9+/=]+)\a`, 1)
 		url, err := base64.StdEncoding.DecodeString(string(link[1]))

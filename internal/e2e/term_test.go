@@ -298,11 +298,16 @@ func (x *terminal) pastes(s string) *terminal {
 	return x.press("\x1b[200~" + s + "\x1b[201~")
 }
 
-// escape presses esc and waits, so that it is not the start of a sequence.
+// escape presses esc and waits until something is drawn, so that it is not the start of a sequence: a busy machine may
+// read both at once.
 func (x *terminal) escape() *terminal {
 	x.t.Helper()
+	before := len(x.output())
 	x.press(esc)
-	time.Sleep(200 * time.Millisecond)
+	for end := time.Now().Add(2 * time.Second); len(x.output()) == before && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond)
 	return x
 }
 
