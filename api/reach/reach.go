@@ -36,6 +36,7 @@ const (
 	TLSIssuer   Class = "tls_issuer" // unknown authority
 	TLSBad      Class = "tls_bad"    // another fault of the certificate
 	TLSVersion  Class = "tls_version"
+	NoTLS       Class = "no_tls"       // the port speaks no TLS
 	PlainHTTP   Class = "plain_http"   // https to a port that speaks plain HTTP
 	HTTPToTLS   Class = "http_to_tls"  // http to a port that speaks TLS
 	ProxyFault  Class = "proxy"        // the proxy cannot be reached
@@ -103,8 +104,8 @@ func (f Fault) Answered() bool {
 // Connecting reports whether a fault keeps every call from the service, whatever its address.
 func (c Class) Connecting() bool {
 	switch c {
-	case NoName, NoPort, NoConnect, TLSExpired, TLSEarly, TLSName, TLSIssuer, TLSBad, TLSVersion, PlainHTTP, HTTPToTLS,
-		ProxyFault, ProxyAsks:
+	case NoName, NoPort, NoConnect, TLSExpired, TLSEarly, TLSName, TLSIssuer, TLSBad, TLSVersion, NoTLS, PlainHTTP,
+		HTTPToTLS, ProxyFault, ProxyAsks:
 		return true
 	}
 	return false
@@ -239,7 +240,7 @@ func ofTLS(err error, now time.Time) Fault {
 		if string(record.RecordHeader[:]) == "HTTP/" {
 			return Fault{Class: PlainHTTP}
 		}
-		return Fault{Class: TLSVersion}
+		return Fault{Class: NoTLS}
 	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
 		return Fault{Class: TLSVersion}
 	case err != nil && strings.HasPrefix(err.Error(), "tls: "):
@@ -259,7 +260,8 @@ var words = map[Class]string{
 	TLSExpired: "the certificate has expired", TLSEarly: "the certificate is not valid yet",
 	TLSName: "the certificate is for another name", TLSIssuer: "the certificate's authority is not known here",
 	TLSBad: "the certificate is not valid", TLSVersion: "no common TLS version",
-	PlainHTTP: "plain HTTP on the port for https", HTTPToTLS: "TLS on the port for plain http",
+	NoTLS: "no TLS on the port", PlainHTTP: "plain HTTP on the port for https",
+	HTTPToTLS:  "TLS on the port for plain http",
 	ProxyFault: "the proxy cannot be reached", ProxyAsks: "the proxy requires a login",
 	Gateway: "a gateway got no answer from the service", Maintenance: "maintenance or overload",
 	Failed: "the service failed", Gone: "this version of the interface is gone", Moved: "a redirection",
@@ -306,7 +308,8 @@ func (f Fault) String() string {
 // version first.
 func (f Fault) Permanent() bool {
 	switch f.Class {
-	case TLSExpired, TLSEarly, TLSName, TLSIssuer, TLSBad, TLSVersion, PlainHTTP, HTTPToTLS, ProxyAsks, Gone, Moved,
+	case TLSExpired, TLSEarly, TLSName, TLSIssuer, TLSBad, TLSVersion, NoTLS, PlainHTTP, HTTPToTLS, ProxyAsks, Gone,
+		Moved,
 		TooLong:
 		return true
 	}

@@ -187,10 +187,10 @@ func (a factReader) storeFact(ctx context.Context, now time.Time) verdict.Fact[v
 		"a read of the store", now, readHolds)
 }
 
-// ServiceHost is how sentences name the service.
+// ServiceHost is how sentences name the service: with its port, if base_url has one.
 func ServiceHost(c config.Context) string {
 	if u, err := url.Parse(c.BaseURL); err == nil && u.Host != "" {
-		return u.Hostname()
+		return u.Host
 	}
 	return c.BaseURL
 }
@@ -348,7 +348,10 @@ func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.
 		return err
 	}
 	i := verdict.Index{AsOf: f.Now.Add(fresh.AsOf.Sub(a.app.Now())), Whole: fresh.Complete, Error: fresh.Progress.Trouble,
-		Says: fresh.Says(a.app.Now(), time.UTC)}
+		Says: fresh.Says(a.app.Now(), time.UTC), Every: fresh.MaxAge}
+	if !fresh.WholeAt.IsZero() {
+		i.Looked = f.Now.Add(fresh.WholeAt.Sub(a.app.Now()))
+	}
 	if i.Error != "" { // without a failure, a large list may take hours
 		i.Due = indexDue
 	}

@@ -42,7 +42,7 @@ func (i incident) sentence(s *scene, want verdict.Finding) *regexp.Regexp {
 	if place == "" {
 		place = regexp.QuoteMeta(s.file("state/opdeck")) + `(-index)?\.db`
 	}
-	pairs := append(slices.Clone(i.as), "stage.example.com", `127\.0\.0\.1`, "PostgreSQL at db:5432",
+	pairs := append(slices.Clone(i.as), "stage.example.com", `127\.0\.0\.1(:\d+)?`, "PostgreSQL at db:5432",
 		"(PostgreSQL|SQLite) at "+place, "db:5432", place)
 	text := regexp.QuoteMeta(want.Sentence)
 	for n := 0; n < len(pairs); n += 2 {

@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -198,6 +199,9 @@ func networkIncidents() map[string]incident {
 		}, mend: func(s *scene) {
 			s.up.tls.Store(&tls.Config{Certificates: s.up.tls.Load().Certificates})
 		}},
+		"no TLS": address(func(s *scene) string {
+			return "https://" + s.listens(func(conn net.Conn) { _, _ = io.WriteString(conn, "SSH-2.0-OpenSSH_9.6\r\n") })
+		}),
 		"08 plain HTTP": address(func(s *scene) string { return strings.Replace(s.up.URL, "http:", "https:", 1) }),
 		"09 http to TLS": address(func(s *scene) string {
 			return "http://" + s.listens(func(conn net.Conn) {

@@ -132,7 +132,7 @@ var firstTasks = []task{
 		before := h.asked()
 		h.press("r").until("the answer with a new pair", func(string) bool { return h.stats().Logins == 2 && h.asked() > before })
 		h.begins()
-		h.press("6").shows("Another client logged in")
+		h.press("6").shows("another client logged in")
 	}},
 	{user: "on call", want: "the pair is revoked and the password changed", before: "1; the bar looked alive", do: func(h *hands) {
 		h.faults("status=login:401")

@@ -354,8 +354,8 @@ func sessionCauses() []cause {
 	}
 	return []cause{
 		dated(row(Foreign, Warning, Admin,
-			Next{Do: "Find the other program: a second opdeck with its own store, or a script. A script can use " +
-				"this session instead: opdeck session exec.",
+			Next{Do: "Look for another program: a second opdeck with its own store, or a script. A script can use " +
+				"this session instead: opdeck session exec. If there is none, ask the service's support.",
 				Command: "opdeck session status"},
 			func(_ Facts, s Session) (string, string, time.Time) {
 				if s.Foreign == 0 {
@@ -368,12 +368,12 @@ func sessionCauses() []cause {
 							" revoked early, the last one at " +
 							clock(s.ForeignAt), s.ForeignAt
 				}
-				often := "once in the last ten minutes (" + clock(s.ForeignAt) + ") and ended our session."
+				often := "once in the last ten minutes (" + clock(s.ForeignAt) + ")"
 				if s.Foreign > 1 {
-					often = fmt.Sprintf("%d times in the last ten minutes (last %s) and ended our session each time.", s.Foreign,
-						clock(s.ForeignAt))
+					often = fmt.Sprintf("%d times in the last ten minutes (last %s)", s.Foreign, clock(s.ForeignAt))
 				}
-				return "Another client logged in " + often, "the last time at " + clock(s.ForeignAt), s.ForeignAt
+				return "Our session was ended " + often + ": another client logged in, or the service ended it.",
+					"the last time at " + clock(s.ForeignAt), s.ForeignAt
 			})),
 		row("unaccepted", Critical, Provider, Next{Do: "Ask whether the machine account has the permissions that it needs.",
 			Command: "opdeck doctor"},

@@ -151,6 +151,9 @@ type Index struct {
 	Says  string    // how much it holds and how old that is
 	Due   time.Duration
 	Error string // the last failure of the sync, "" for none
+	// Looked is when the list was looked at for new operations last, and Every how often the config promises that.
+	Looked time.Time
+	Every  time.Duration
 }
 
 // Feed is the inbox and its receiver.
@@ -342,6 +345,14 @@ func feedCauses() []cause {
 
 // indexLate is how many times its planned age the index may reach.
 const indexLate = 3
+
+// lookLate is the age that every index may have: a person's calls go before those of the sync.
+const lookLate = 5 * time.Minute
+
+// current reports whether the list was looked at lately, within what the config promises.
+func (i Index) current(now time.Time) bool {
+	return now.Sub(i.Looked) <= max(indexLate*i.Every, lookLate)
+}
 
 func indexCauses() []cause {
 	return []cause{{id: "index_old", part: PartIndex, severity: Warning, who: Operator,

@@ -174,7 +174,7 @@ func routeName(route string) string {
 }
 
 // premature explains why a pair died before it expired. Another client is named only where nothing that the history
-// shows explains it otherwise.
+// shows explains it otherwise, and never alone: the service can end tokens without one.
 func (h history) premature(e session.Event) Past {
 	p, refused := Past{At: e.At}, e
 	for _, u := range slices.Backward(h.past) { // the first refused call is closest to the cause
@@ -226,7 +226,8 @@ func (h history) premature(e session.Event) Past {
 		}
 	}
 	p.Cause = ForeignClient
-	p.Sentence = fmt.Sprintf("another client logged in or refreshed at about %s and revoked our tokens", clock(p.At))
+	p.Sentence = "our tokens were revoked at about " + clock(p.At) + ": another client logged in or refreshed, " +
+		"or the service ended them"
 	p.Evidence = append(p.Evidence, "none of our processes that share this store replaced this generation before it was "+
 		"refused; a copy of the state folder that is in use elsewhere looks the same")
 	deaths := 0

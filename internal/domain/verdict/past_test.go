@@ -40,7 +40,7 @@ func TestExplain(t *testing.T) {
 			says: []string{"during a call"}},
 		{name: "young pair", events: []session.Event{login, refused(1, session.YoungPair)}, want: NotYetKnown, says: []string{"only 1s old"}},
 		{name: "foreign login", events: []session.Event{login, early, death}, want: ForeignClient,
-			says: []string{"another client logged in or refreshed at about 14:02:07", "2m 07s old", "with 2m 53s left",
+			says: []string{"our tokens were revoked at about 14:02:07", "another client logged in or refreshed, or the service ended them", "2m 07s old", "with 2m 53s left",
 				"by the service's clock that was at 14:02:05", "none of our processes"}},
 		{name: "a copy of the folder", events: []session.Event{{At: at(-60), Kind: session.EventRollback, Reason: string(session.Copied)},
 			login, early, death}, want: StateCopied, says: []string{"is a copy of another one"}},

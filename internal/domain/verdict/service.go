@@ -58,7 +58,7 @@ func outages(f Facts) []outage {
 	for _, one := range f.Attempts {
 		a, known := one.at(f.Now)
 		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || outlived(f, a, good) || rotated(f, a.At) ||
-			a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
+			step(f, a) || a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
 			continue
 		}
 		whole = whole.with(outage{fault: a.Fault, since: a.At, at: a.At, next: a.Next, login: true, kind: a.Kind,
@@ -197,6 +197,29 @@ func outlived(f Facts, a Attempt, good time.Time) bool {
 	return good.After(a.At) && !a.Fault.Answered() && (usable(f) || a.Fault.Class.Connecting())
 }
 
+// loginFollows is how long after a refresh that failed the login is expected to have ended.
+const loginFollows = 20 * time.Second
+
+// step reports whether a failed refresh shows nothing yet: a login follows it, and its result is that of both. What the
+// service answers to a refresh alone is never why no session can be had.
+func step(f Facts, a Attempt) bool {
+	if a.Kind != "refresh" || !a.Fault.Answered() {
+		return false
+	}
+	switch a.Fault.Class {
+	case reach.Failed, reach.Gone:
+	default:
+		return true
+	}
+	tries := 0
+	for _, one := range f.Attempts {
+		if b := one.Value; !b.OK && !b.Waits && !rotated(f, b.At) {
+			tries++
+		}
+	}
+	return tries == 1 && a.Fault.After == 0 && f.Now.Sub(a.At) < loginFollows
+}
+
 // with joins two outages of all calls: the newest fault counts, the oldest time is its beginning.
 func (o *outage) with(other outage) *outage {
 	if o == nil {
@@ -294,6 +317,7 @@ func reachRows() []reachRow {
 			"Set ca_file of the context to its authority.", Operator},
 		{reach.TLSBad, "The certificate of {s} is not valid.", "Ask for a valid certificate.", Provider},
 		{reach.TLSVersion, "{s} does not offer TLS 1.2 or newer.", "Ask for TLS 1.2 or newer.", Provider},
+		{reach.NoTLS, "{s} speaks no TLS on the port that base_url uses.", "Correct the port in base_url.", Operator},
 		{reach.PlainHTTP, "{s} answers with plain HTTP on the port that base_url uses for https.",
 			"Correct the port in base_url.", Operator},
 		{reach.HTTPToTLS, "{s} expects TLS on the port that base_url uses for plain http.", "Write https:// in base_url.",

@@ -347,6 +347,10 @@ func showIndex(f Facts) (bool, string) {
 	if !known {
 		return false, ""
 	}
+	if i.Whole && !i.current(f.Now) {
+		return false, i.Says + "; nobody has looked for newer operations for " + span(f.Now.Sub(i.Looked)) +
+			" (max_age of [index]: " + span(i.Every) + ")"
+	}
 	return i.Whole, i.Says
 }
 

@@ -201,6 +201,21 @@ func TestOneRoute(t *testing.T) {
 	}
 }
 
+// TestAnIndexThatNobodyReads: the lists are good only while somebody looks for new operations as often as the config
+// promises.
+func TestAnIndexThatNobodyReads(t *testing.T) {
+	for ago, want := range map[time.Duration]verdict.State{30 * time.Second: verdict.Good, 4 * time.Minute: verdict.Good,
+		6 * time.Minute: verdict.Unknown, 6 * time.Hour: verdict.Unknown} {
+		f := verdicttest.Live()
+		f.Index = verdicttest.Now(verdict.Index{Rows: 200, Whole: true, AsOf: verdicttest.Noon.Add(-ago), Says: "200 operations",
+			Looked: verdicttest.Noon.Add(-ago), Every: time.Minute})
+		v := verdict.Conclude(f)
+		if v.Of(verdict.PartIndex) != want || want == verdict.Unknown != strings.Contains(v.Shows(verdict.PartIndex), "max_age") {
+			t.Errorf("%s ago: %s, %s", ago, v.Of(verdict.PartIndex), v.Shows(verdict.PartIndex))
+		}
+	}
+}
+
 // TestRejectedDeliveriesEnd: once a delivery is accepted, and none was rejected for ten minutes, the setting is right.
 func TestRejectedDeliveriesEnd(t *testing.T) {
 	for _, c := range []struct {

@@ -263,7 +263,7 @@ func TestRevokedSessionIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.say("1")
-	p.say("live", "News. Attention. Another client logged in once in the last ten minutes", "Find the other program")
+	p.say("live", "News. Attention. Our session was ended once in the last ten minutes", "Look for another program")
 	p.never("again", "News.") // once is enough
 	if err := p.leave(); err != nil {
 		t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,7 +23,8 @@ import (
 // Main runs with this process's arguments and streams and returns the exit code. A closed pipe is a write error and
 // does not end the process, so that what is open gets closed.
 func Main(build cli.Build) int {
-	_ = harden() // a system that forbids it runs the program anyway
+	log.SetOutput(io.Discard) // net/http writes there what happens on idle connections, across a console
+	_ = harden()              // a system that forbids it runs the program anyway
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once

@@ -11,7 +11,7 @@ import (
 
 // lookedOnCall are states of lists, on-call screens and overlays. Like looked, no document shows them.
 var lookedOnCall = []scene{
-	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "Another client",
+	{name: "session-foreign", title: "Somebody else logged in", where: "› Session", word: "another client",
 		before: foreignLogin, steps: []step{list, {"6", "generation"}}},
 	{name: "session-blocked", title: "The service refuses the login", where: "› Session", word: "blocked",
 		before: faults("status=login:401/password", foreignLogin), steps: []step{list, {"6", "generation"}}},

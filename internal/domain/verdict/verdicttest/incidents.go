@@ -129,6 +129,7 @@ func Incidents() map[string]Incident {
 		"06 TLS authority": {Login(said(reach.TLSIssuer, 0, "")),
 			"The certificate of stage.example.com is from an authority that is not known here."},
 		"07 TLS 1.0": {Login(said(reach.TLSVersion, 0, "")), "stage.example.com does not offer TLS 1.2 or newer."},
+		"no TLS":     {Login(said(reach.NoTLS, 0, "")), "stage.example.com speaks no TLS on the port that base_url uses."},
 		"08 plain HTTP": {Login(said(reach.PlainHTTP, 0, "")),
 			"stage.example.com answers with plain HTTP on the port that base_url uses for https."},
 		"09 http to TLS": {Login(said(reach.HTTPToTLS, 0, "")),
@@ -172,7 +173,8 @@ func Incidents() map[string]Incident {
 		"27 billing 500": {With(Call(said(reach.Failed, 500, "")), func(f *verdict.Facts) { f.Calls[0].Value.Good = Noon }),
 			"Only billing calls fail: stage.example.com fails (500)."},
 		"28 foreign": {With(Live(), func(f *verdict.Facts) { f.Session.Value.Foreign, f.Session.Value.ForeignAt = 1, Noon }),
-			"Another client logged in once in the last ten minutes (12:00:00 UTC) and ended our session."},
+			"Our session was ended once in the last ten minutes (12:00:00 UTC): another client logged in, or the " +
+				"service ended it."},
 		"29 tokens end early": {With(Live(), func(f *verdict.Facts) {
 			f.Session.Value.Foreign, f.Session.Value.ForeignAt, f.Session.Value.EndsAfter = 3, Noon, 30*time.Second
 		}), "Access tokens end after about 30s, before they expire: another client logs in that often, or the service ends " +
@@ -197,6 +199,19 @@ func Incidents() map[string]Incident {
 			f.Attempts = append(f.Attempts, Now(verdict.Attempt{Kind: "refresh", At: Noon.Add(-time.Minute),
 				Fault: said(reach.Refused, 401, "")}))
 		}), "stage.example.com is under maintenance or overloaded (503)."},
+		"refresh refused, login not answered yet": {With(Live(), func(f *verdict.Facts) {
+			f.Attempts = []verdict.Fact[verdict.Attempt]{Now(verdict.Attempt{Kind: "refresh", At: Noon.Add(-9 * time.Second),
+				Fault: said(reach.Refused, 401, "")})}
+		}), "No fault known."},
+		"refresh fails, login not answered yet": {With(Live(), func(f *verdict.Facts) {
+			f.Attempts = []verdict.Fact[verdict.Attempt]{Now(verdict.Attempt{Kind: "refresh", At: Noon.Add(-9 * time.Second),
+				Fault: said(reach.Failed, 500, "")})}
+		}), "No fault known."},
+		"refresh fails, and again": {With(Live(), func(f *verdict.Facts) {
+			f.Attempts = []verdict.Fact[verdict.Attempt]{Now(verdict.Attempt{Kind: "login", At: Noon.Add(-time.Second),
+				Fault: said(reach.Failed, 500, "")}), Now(verdict.Attempt{Kind: "refresh", At: Noon.Add(-9 * time.Second),
+				Fault: said(reach.Failed, 500, "")})}
+		}), "stage.example.com fails (500)."},
 		"31 life 5 s": {With(Live(), func(f *verdict.Facts) { f.Session.Value.ShortLife = 5 * time.Second }),
 			"The service's access tokens are valid for only 5s; calls wait for new ones."},
 		"32 no tokens": unread("it has no access token under a known name; it contains “ok” (true or false)",
