@@ -52,7 +52,7 @@ const (
 	Unreadable  Class = "unreadable"   // a good status, and an answer in which opdeck finds no tokens
 	Useless     Class = "useless"      // answered, and of no use to this call; Shape says with what
 	Throttled   Class = "throttled"    // 429
-	NoRoute     Class = "no_route"     // 404 or 405 where the login belongs
+	NoRoute     Class = "no_route"     // 404 or 405 where the login or the refresh belongs
 	Locked      Class = "locked"       // the account is locked (423)
 	TwoFactor   Class = "two_factor"   // a code is demanded
 	Password    Class = "password"     // login or password refused (401)

@@ -375,6 +375,9 @@ func (a *answer) class(resp *http.Response, raw []byte, of request) reach.Class 
 		return reach.Locked
 	case a.outcome == Refused && of.kind == ByLogin && a.status == http.StatusUnauthorized:
 		return reach.Password
+	case a.outcome == Refused && of.kind == ByRefresh && a.status == http.StatusNotFound &&
+		!slices.Contains(refreshRefusals, message(raw)):
+		return reach.NoRoute
 	case a.outcome == Refused:
 		return reach.Refused
 	case status != reach.None:

@@ -188,11 +188,14 @@ func (s *Screen) ask(a sessionAct) ui.Action {
 			s.Layout()
 			shared := s.session
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				err := a.run(shared, ctx)
+				err, done := a.run(shared, ctx), a.done
+				if st, lost := shared.Status(ctx); a.what == "refresh" && lost == nil && st.From == session.ByLogin {
+					done = "Logged in, since the refresh did not work: the history says why."
+				}
 				return func() (ui.Action, tea.Cmd) {
 					s.Doing = ""
-					return ui.Ended("The "+a.what, a.done, err), s.Reload()
-				}, ui.EndedElsewhere("The "+a.what+" failed", a.done, err)
+					return ui.Ended("The "+a.what, done, err), s.Reload()
+				}, ui.EndedElsewhere("The "+a.what+" failed", done, err)
 			})
 		}})
 }

@@ -28,6 +28,8 @@ type fake struct {
 	calls  int
 	acts   []string
 	people []presence.Place
+
+	refused bool // the service refuses a refresh, so that it becomes a login
 }
 
 func (f *fake) Status(context.Context) (session.Status, error) { f.calls++; return f.st, f.err }
@@ -35,10 +37,15 @@ func (f *fake) Connected(context.Context) ([]presence.Place, error) {
 	f.calls++
 	return f.people, f.err
 }
-func (f *fake) did(what string) error         { f.calls++; f.acts = append(f.acts, what); return f.act }
-func (f *fake) Refresh(context.Context) error { return f.did("refresh") }
-func (f *fake) Login(context.Context) error   { return f.did("login") }
-func (f *fake) Reset(context.Context) error   { return f.did("reset") }
+func (f *fake) did(what string) error { f.calls++; f.acts = append(f.acts, what); return f.act }
+func (f *fake) Refresh(context.Context) error {
+	if f.st.From = session.ByRefresh; f.refused {
+		f.st.From = session.ByLogin
+	}
+	return f.did("refresh")
+}
+func (f *fake) Login(context.Context) error { return f.did("login") }
+func (f *fake) Reset(context.Context) error { return f.did("reset") }
 func (f *fake) Doctor(context.Context) []Finding {
 	f.calls++
 	return []Finding{{Tone: theme.Good, Name: "name", Text: "resolves"}, {Tone: theme.Bad, Name: "login", Text: "A code is demanded: two-factor authentication is on."}}
@@ -186,6 +193,14 @@ func TestActsAskWithTheirCost(t *testing.T) {
 		r.Send(uitest.Key(key), clock.Wait(shelltest.Armed), uitest.Key("y"))
 		r.Says("The one refresh of this minute is used up.")
 	}
+}
+
+// TestARefusedRefreshIsALogin: it is not called a refresh.
+func TestARefusedRefreshIsALogin(t *testing.T) {
+	f := &fake{st: live(), refused: true}
+	r, clock := open(t, f)
+	r.Send(uitest.Key("Z"), clock.Wait(shelltest.Armed), uitest.Key("y"))
+	r.Says("Logged in, since the refresh did not work")
 }
 
 // TestADeadToken: it has nothing left, and what is not known is not made up.

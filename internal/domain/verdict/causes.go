@@ -262,7 +262,7 @@ func loginRows() []reachRow {
 		{reach.Password, "The service refuses the login or password of {account}.{said}",
 			"Correct the password in the config; opdeck then logs in by itself. To retry the same password, reset the " +
 				"session.", Operator},
-		{reach.NoRoute, "{s} has no login at this address (404).{said}", "Correct base_url.", Operator},
+		{reach.NoRoute, "{s} has no {kind} at this address ({status}).{said}", "Correct base_url.", Operator},
 		{reach.Refused, "The service refuses the login of {account} ({status}).{said}",
 			"Ask for the reason, and quote this message." + reset,
 			Provider},

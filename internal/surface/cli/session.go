@@ -330,6 +330,9 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 			if err != nil && r.output != "table" {
 				return err
 			}
+			if kind == api.ActSessionRefresh && s.From == session.ByLogin {
+				sentence = "Logged in, since the refresh did not work: opdeck session status says why."
+			}
 			return out.report(statusOf(s), "%s", sentence)
 		}}, nil
 	})
