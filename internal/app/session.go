@@ -297,6 +297,9 @@ func sessionFact(st session.Status) verdict.Session {
 		}
 	}
 	out.EndsAfter = st.EndsAfter
+	if wait := max(st.LoginWait, st.RefreshWait); wait > 0 && st.State != "blocked" {
+		out.Try = st.AsOf.Add(wait)
+	}
 	recent := st.AsOf.Add(-10 * time.Minute)
 	for _, e := range st.History {
 		switch {

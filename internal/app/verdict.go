@@ -225,6 +225,23 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 	return verdict.Conclude(f)
 }
 
+// Unanswered is the verdict where a check of opt does not end, with the name of its context: the lock of the store's
+// file, if a process holds it.
+func Unanswered(opt Options) (context string, v verdict.Verdict) {
+	c, err := choose(opt.filled())
+	if err != nil {
+		return "", v
+	}
+	places := placesOf(c.config, c.state)
+	for _, file := range []string{places.core, places.bulk} {
+		busy := &store.Error{Kind: store.Busy, Where: file}
+		if file != "" && len(busy.Holders()) > 0 {
+			return c.context.Name, Unopened(busy, time.Now())
+		}
+	}
+	return c.context.Name, v
+}
+
 // faulty is the fact that the store cannot be read, since this process saw that first.
 func (a factReader) faulty(err error, now time.Time) verdict.Fact[verdict.Store] {
 	found := storeFault(err, a.engine(), now)

@@ -32,6 +32,15 @@ type hit struct {
 	evidence []Evidence
 	next     Next
 	who      Who
+	try      time.Time
+}
+
+// tried is when opdeck tries again by itself what failed; zero: not known.
+func (h hit) tried(now time.Time) time.Time {
+	if h.try.After(now) {
+		return h.try
+	}
+	return time.Time{}
 }
 
 // causes returns the table, in causal order: what is above can bring about what is below.
@@ -281,7 +290,7 @@ func loginCauses() []cause {
 				for _, o := range outages(f) {
 					if o.login && o.class == "" && o.fault.Class == r.class {
 						says := strings.ReplaceAll(r.says, "{account}", f.Account)
-						h := hit{says: o.sentence(f, says), since: o.since, evidence: o.shows}
+						h := hit{says: o.sentence(f, says), since: o.since, evidence: o.shows, try: o.retried(f)}
 						if key := o.fault.Key; key != "" {
 							h.who = Admin
 							h.next = Next{Do: "Set [service] " + key + " to the name of the member that has it. Then log in.",
@@ -326,10 +335,17 @@ func throttledCause() cause {
 				if a.Fault.After > 0 {
 					says += " It asks to wait until " + clock(a.At.Add(a.Fault.After)) + "."
 				}
-				out = append(out, hit{says: says, since: a.At, evidence: []Evidence{one.evidence(attemptShows(a))}})
+				out = append(out, hit{says: says, since: a.At, evidence: []Evidence{one.evidence(attemptShows(a))},
+					try: retried(f)})
 			}
 			return out[:min(1, len(out))]
 		}}
+}
+
+// retried is when the next login or refresh is made; zero: not known.
+func retried(f Facts) time.Time {
+	s, _ := f.Session.at(f.Now)
+	return s.Try
 }
 
 // Foreign is the cause of tokens that another client ended.
@@ -417,13 +433,13 @@ func budgets(f Facts) []hit {
 		switch {
 		case !known:
 		case b.Asked && b.Until.After(f.Now):
-			out = append(out, hit{since: b.AskedT, evidence: []Evidence{one.evidence(b.Class + ": 429 at " + clock(b.AskedT))},
+			out = append(out, hit{since: b.AskedT, try: b.Until, evidence: []Evidence{one.evidence(b.Class + ": 429 at " + clock(b.AskedT))},
 				says: fmt.Sprintf("The service refused %s %s call (429). opdeck sends no %[2]s call before %[3]s.",
 					article(b.Class),
 					b.Class, clock(b.Until)),
 				next: Next{Do: "Nothing to do: opdeck sends the waiting calls then.", Command: "opdeck limits"}})
 		case b.Room <= 0 && b.Next.After(f.Now):
-			out = append(out, hit{since: b.Full, evidence: []Evidence{one.evidence(b.Class + ": no call before " +
+			out = append(out, hit{since: b.Full, try: b.Next, evidence: []Evidence{one.evidence(b.Class + ": no call before " +
 				clock(b.Next))},
 				says: "The budget of " + b.Class + " calls is used up until " + clock(b.Next) + "." + users(b)})
 		}

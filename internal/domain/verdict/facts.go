@@ -78,7 +78,8 @@ type Session struct {
 	Refused      time.Time     // when a call was refused with the current pair, which no call has used since; zero: none
 	Holder       string        // a process that rotates and does not go on; "" for none
 	HolderSince  time.Time
-	Holding      string // "refresh" or "login"
+	Holding      string    // "refresh" or "login"
+	Try          time.Time // when the back-off of logins and refreshes ends; zero: there is none
 }
 
 // Budget is one endpoint class.

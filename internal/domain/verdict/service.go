@@ -372,7 +372,8 @@ func reachCauses() []cause {
 				var out []hit
 				for _, o := range outages(f) {
 					if o.fault.Class == r.class && (o.class == "") == whole {
-						out = append(out, r.unproxied(f, hit{says: o.sentence(f, r.says), since: o.since, evidence: o.shows}))
+						out = append(out, r.unproxied(f, hit{says: o.sentence(f, r.says), since: o.since, evidence: o.shows,
+							try: o.retried(f)}))
 					}
 				}
 				return out
@@ -424,6 +425,17 @@ func (o outage) sentence(f Facts, says string) string {
 		text = "Only " + o.class + ": " + text
 	}
 	return text
+}
+
+// retried is when what failed is tried again: a login or refresh after its back-off, a call when the next one is made.
+func (o outage) retried(f Facts) time.Time {
+	switch {
+	case !o.next.IsZero():
+		return o.next
+	case o.login:
+		return retried(f)
+	}
+	return time.Time{}
 }
 
 // again says when the login is repeated whose answer could not be read.

@@ -19,6 +19,9 @@ const (
 	Critical
 )
 
+// MarshalText is the word of a severity, for JSON.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 func (s Severity) String() string { return [...]string{"info", "warning", "critical"}[s] }
 
 // Part is what a finding is about; opdeck check takes these names.
@@ -65,9 +68,10 @@ type Next struct {
 type Finding struct {
 	Cause    Cause      `json:"cause"`
 	Part     Part       `json:"part"`
-	Severity Severity   `json:"-"`
+	Severity Severity   `json:"severity"`
 	Sentence string     `json:"sentence"`
 	Since    time.Time  `json:"since,omitzero"`
+	Try      time.Time  `json:"next_try,omitzero"` // when opdeck tries again by itself; zero: not by itself, or not known
 	Evidence []Evidence `json:"evidence"`
 	Next     Next       `json:"next"`
 	Who      Who        `json:"who"`
@@ -152,7 +156,7 @@ func Conclude(f Facts) Verdict {
 			})
 			next := cmp.Or(h.next, c.next)
 			v.Findings = append(v.Findings, Finding{Cause: c.id, Part: c.part, Severity: c.severity, Sentence: h.says,
-				Since: h.since, Evidence: h.evidence, Next: next, Who: cmp.Or(h.who, c.who),
+				Since: h.since, Try: h.tried(f.Now), Evidence: h.evidence, Next: next, Who: cmp.Or(h.who, c.who),
 				dated: c.dated, concluded: f.Now})
 		}
 	}
@@ -392,10 +396,14 @@ func (f Finding) LineWith(step string) string { return f.What() + " " + f.by(ste
 
 // What is the sentence of a finding with its beginning.
 func (f Finding) What() string {
-	if f.Since.IsZero() || f.dated {
-		return f.Sentence
+	out := f.Sentence
+	if !f.Since.IsZero() && !f.dated {
+		out += " Since " + moment(f.Since, f.concluded) + "."
 	}
-	return f.Sentence + " Since " + moment(f.Since, f.concluded) + "."
+	if at := moment(f.Try, f.concluded); !f.Try.IsZero() && !strings.Contains(out, at) {
+		out += " Next try at " + at + "."
+	}
+	return out
 }
 
 // Do is the next step, with its command, and who can do it.

@@ -14,47 +14,108 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/verdict"
+	"opdeck/internal/format"
 )
+
+// checkWithin is when a check answers at the latest, whatever is locked: monitors give up after ten seconds.
+const checkWithin = 6 * time.Second
+
+// checkJSON is a check for programs.
+type checkJSON struct {
+	Context  string            `json:"context"`
+	State    string            `json:"state"` // OK, WARNING, CRITICAL or UNKNOWN
+	Says     string            `json:"says"`
+	Findings []verdict.Finding `json:"findings"`
+	Parts    map[string]string `json:"parts"` // good, warning, critical or not known
+}
 
 func checkCommand(r *root) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{Long: "Prints one line as a Nagios plugin does: exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN. " +
 		"It\n" +
 		"says what is wrong, since when, what to do and who can do it. It checks whether the session\n" +
-		"can be renewed, not how old the token is. A fact without recent evidence is unknown, never OK.\n\n" +
+		"can be renewed, not how old the token is. A fact without recent evidence is unknown, never OK.\n" +
+		"It answers within 8 seconds. -o json has every cause with its evidence and the next try.\n\n" +
 		"PART is one or more of " + strings.Join(partNames(), ", ") + ".\n" +
-		"Without any it checks service, session and store; --all checks every part. If nothing is known\n" +
-		"of the service, it sends one request without a login."}
+		"Without any it checks every part. If nothing is known of the service, it sends one request\n" +
+		"without a login."}
+	out := also[checkJSON](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		parts, wrong := checkedParts(all, args)
-		code, line := nagiosUnknown, wrong
-		if wrong == "" {
-			var v verdict.Verdict
-			err := r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
-				v = app.Verdict(ctx, a)
-				if slices.Contains(parts, verdict.PartService) || slices.Contains(parts, verdict.PartSession) {
-					v = app.Probed(ctx, a)
-				}
-				return nil
-			})
-			if err != nil {
-				v = app.Unopened(err, time.Now())
-			}
-			code, line = checkLine(v, parts)
-			if unknown := unopened(r, err); unknown != "" {
-				code, line = nagiosUnknown, unknown
-			}
+		if wrong != "" {
+			return plugin(r, r.chosen, "OPDECK", nagiosUnknown, wrong)
 		}
-		return plugin(r, "OPDECK", code, line)
+		c := within(cmd.Context(), r.appOptions(), parts, func(ctx context.Context) checked { return check(ctx, r, parts) })
+		if r.output == "table" {
+			return plugin(r, c.context, "OPDECK", c.code, c.line)
+		}
+		said, _, _ := strings.Cut(c.line, " | ")
+		j := checkJSON{Context: c.context, State: nagiosWords[c.code], Says: said,
+			Findings: append([]verdict.Finding{}, concerning(c.verdict, parts)...), Parts: map[string]string{}}
+		for _, p := range parts {
+			j.Parts[string(p)] = c.verdict.Of(p).String()
+		}
+		if err := out.json(j); err != nil || c.code == nagiosOK {
+			return err
+		}
+		return exitError(c.code)
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "check every part")
+	cmd.Flags().BoolVar(&all, "all", false, "check every part, as without PART")
 	return cmd
 }
 
-// plugin answers as a plugin of a monitor: one line that begins with the context, and its exit code.
-func plugin(r *root, name string, code int, line string) error {
-	if r.chosen != "" {
-		line = r.chosen + ": " + line
+// checked is the result of a check.
+type checked struct {
+	context string
+	verdict verdict.Verdict
+	code    int
+	line    string
+}
+
+// within is what do returns, or why it does not return in time.
+func within(ctx context.Context, opt app.Options, parts []verdict.Part, do func(context.Context) checked) checked {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	defer cancel()
+	done := make(chan checked, 1)
+	go func() { done <- do(ctx) }()
+	select {
+	case c := <-done:
+		return c
+	case <-time.After(checkWithin + 500*time.Millisecond):
+		name, late := app.Unanswered(opt)
+		c := checked{context: name, verdict: late, code: nagiosUnknown, line: "The check did not end within " +
+			format.Duration(checkWithin) + ": the shared store or its disk does not answer."}
+		if _, wrong := late.First(); wrong {
+			c.code, c.line = checkLine(late, parts)
+		}
+		return c
+	}
+}
+
+func check(ctx context.Context, r *root, parts []verdict.Part) (c checked) {
+	err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
+		if slices.Contains(parts, verdict.PartService) || slices.Contains(parts, verdict.PartSession) {
+			c.verdict = app.Probed(ctx, a)
+		} else {
+			c.verdict = app.Verdict(ctx, a)
+		}
+		return nil
+	})
+	if err != nil {
+		c.verdict = app.Unopened(err, time.Now())
+	}
+	c.context = r.chosen
+	c.code, c.line = checkLine(c.verdict, parts)
+	if unknown := unopened(r, err); unknown != "" {
+		c.code, c.line = nagiosUnknown, unknown
+	}
+	return c
+}
+
+// plugin answers as a plugin of a monitor: one line that begins with the chosen context, and its exit code.
+func plugin(r *root, chosen, name string, code int, line string) error {
+	if chosen != "" {
+		line = chosen + ": " + line
 	}
 	if _, err := fmt.Fprintf(r.env.Out, "%s %s - %s\n", name, nagiosWords[code], oneLine(line)); err != nil {
 		return err
@@ -101,10 +162,8 @@ func checkedParts(all bool, args []string) (parts []verdict.Part, wrong string) 
 	switch {
 	case all && len(parts) > 0:
 		return nil, "--all and parts cannot be combined"
-	case all:
-		return verdict.Parts(), ""
 	case len(parts) == 0:
-		return []verdict.Part{verdict.PartService, verdict.PartSession, verdict.PartStore}, ""
+		return verdict.Parts(), ""
 	}
 	return parts, ""
 }
@@ -128,9 +187,12 @@ func checkLine(v verdict.Verdict, parts []verdict.Part) (code int, line string) 
 			state = verdict.Bad
 		}
 	case state == verdict.Unknown:
-		line = "Not known: " + strings.Join(unknownOf(v, parts), ", ") + "."
+		line = "Not known: " + strings.Join(inState(v, parts, verdict.Unknown), ", ") + "."
 	default:
-		line = "No fault known."
+		line = "No fault known. Good: " + strings.Join(inState(v, parts, verdict.Good), ", ") + "."
+		if unknown := inState(v, parts, verdict.Unknown); len(unknown) > 0 {
+			line += " Not known: " + strings.Join(unknown, ", ") + "."
+		}
 	}
 	line = strings.ReplaceAll(line, "|", "/") // after the first | there is data for programs
 	return nagiosCodes[state], fmt.Sprintf("%s | critical=%d;;1;0 warning=%d;1;;0", line, counts[verdict.Critical],
@@ -150,10 +212,11 @@ func concerning(v verdict.Verdict, parts []verdict.Part) []verdict.Finding {
 	return found
 }
 
-func unknownOf(v verdict.Verdict, parts []verdict.Part) []string {
+// inState are those of some parts that are in a state, but for what the config switches off.
+func inState(v verdict.Verdict, parts []verdict.Part, state verdict.State) []string {
 	var out []string
 	for _, p := range parts {
-		if v.Of(p) == verdict.Unknown {
+		if v.Of(p) == state && !v.Off(p) {
 			out = append(out, string(p))
 		}
 	}

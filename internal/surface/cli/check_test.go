@@ -19,7 +19,7 @@ func TestCheckLine(t *testing.T) {
 		Calls: []verdict.Fact[verdict.Call]{verdict.Known(verdict.Call{Class: "general", Route: "GET /a", Good: now}, "a", now,
 			time.Minute)}}
 	needed := []verdict.Part{verdict.PartService, verdict.PartSession, verdict.PartStore}
-	if code, line := checkLine(verdict.Conclude(f), needed); code != nagiosOK || !strings.HasPrefix(line, "No fault known. | ") {
+	if code, line := checkLine(verdict.Conclude(f), needed); code != nagiosOK || !strings.HasPrefix(line, "No fault known. Good: service, session, store. | ") {
 		t.Error(code, line)
 	}
 	down := f

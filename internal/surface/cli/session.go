@@ -229,23 +229,27 @@ var nagiosWords = []string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}
 
 // checkSession prints one line and returns its exit code; if the state is not known, that is UNKNOWN.
 func checkSession(r *root, ctx context.Context, timed bool, warn, crit time.Duration) error {
-	code, what := nagiosUnknown, "--warn must not be below --crit, and neither below zero"
-	if warn >= crit && crit >= 0 {
+	if warn < crit || crit < 0 {
+		return plugin(r, r.chosen, "SESSION", nagiosUnknown, "--warn must not be below --crit, and neither below zero")
+	}
+	c := within(ctx, r.appOptions(), []verdict.Part{verdict.PartSession}, func(ctx context.Context) (c checked) {
 		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
 			s, v, err := judgedSession(ctx, a)
 			if err == nil {
-				code, what = checkResult(s, v, timed, warn, crit)
+				c.code, c.line = checkResult(s, v, timed, warn, crit)
 			}
 			return err
 		})
-		if err != nil {
-			if what = unopened(r, err); what == "" {
-				f, _ := app.Unopened(err, time.Now()).First()
-				code, what = nagiosCritical, f.Line()
-			}
+		if c.context = r.chosen; err == nil {
+			return c
 		}
-	}
-	return plugin(r, "SESSION", code, what)
+		if c.code, c.line = nagiosUnknown, unopened(r, err); c.line == "" {
+			f, _ := app.Unopened(err, time.Now()).First()
+			c.code, c.line = nagiosCritical, f.Line()
+		}
+		return c
+	})
+	return plugin(r, c.context, "SESSION", c.code, c.line)
 }
 
 // checkResult is the result of --check for a session, with performance data: what the verdict finds of it and, if
