@@ -433,7 +433,8 @@ func budgets(f Facts) []hit {
 		switch {
 		case !known:
 		case b.Asked && b.Until.After(f.Now):
-			out = append(out, hit{since: b.AskedT, try: b.Until, evidence: []Evidence{one.evidence(b.Class + ": 429 at " + clock(b.AskedT))},
+			out = append(out, hit{since: b.AskedT, try: b.Until,
+				evidence: []Evidence{one.evidence(b.Class + ": 429 at " + clock(b.AskedT))},
 				says: fmt.Sprintf("The service refused %s %s call (429). opdeck sends no %[2]s call before %[3]s.",
 					article(b.Class),
 					b.Class, clock(b.Until)),
