@@ -19,9 +19,6 @@ const (
 	Critical
 )
 
-// MarshalText is the word of a severity, for JSON.
-func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
 func (s Severity) String() string { return [...]string{"info", "warning", "critical"}[s] }
 
 // Part is what a finding is about; opdeck check takes these names.
@@ -68,7 +65,7 @@ type Next struct {
 type Finding struct {
 	Cause    Cause      `json:"cause"`
 	Part     Part       `json:"part"`
-	Severity Severity   `json:"severity"`
+	Severity Severity   `json:"-"`
 	Sentence string     `json:"sentence"`
 	Since    time.Time  `json:"since,omitzero"`
 	Try      time.Time  `json:"next_try,omitzero"` // when opdeck tries again by itself; zero: not by itself, or not known

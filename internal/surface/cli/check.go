@@ -25,8 +25,22 @@ type checkJSON struct {
 	Context  string            `json:"context"`
 	State    string            `json:"state"` // OK, WARNING, CRITICAL or UNKNOWN
 	Says     string            `json:"says"`
-	Findings []verdict.Finding `json:"findings"`
+	Findings []checkFinding    `json:"findings"`
 	Parts    map[string]string `json:"parts"` // good, warning, critical or not known
+}
+
+// checkFinding is a finding with the word of its severity.
+type checkFinding struct {
+	Severity string `json:"severity"`
+	verdict.Finding
+}
+
+func findingsOf(found []verdict.Finding) []checkFinding {
+	out := make([]checkFinding, 0, len(found))
+	for _, f := range found {
+		out = append(out, checkFinding{f.Severity.String(), f})
+	}
+	return out
 }
 
 func checkCommand(r *root) *cobra.Command {
@@ -51,7 +65,7 @@ func checkCommand(r *root) *cobra.Command {
 		}
 		said, _, _ := strings.Cut(c.line, " | ")
 		j := checkJSON{Context: c.context, State: nagiosWords[c.code], Says: said,
-			Findings: append([]verdict.Finding{}, concerning(c.verdict, parts)...), Parts: map[string]string{}}
+			Findings: findingsOf(concerning(c.verdict, parts)), Parts: map[string]string{}}
 		for _, p := range parts {
 			j.Parts[string(p)] = c.verdict.Of(p).String()
 		}
