@@ -464,7 +464,7 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	st := t.ConnectionState()
 	until := st.PeerCertificates[0].NotAfter
 	now := d.opt.Now()
-	if !d.says("tls", verdict.Facts{Now: now, Service: u.Hostname(),
+	if !d.says("tls", verdict.Facts{Now: now, Service: ServiceHost(c),
 		Certificate: verdict.Known(verdict.Certificate{Until: until}, "doctor", now, readHolds)}) {
 		d.add("tls", Healthy, fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version),
 			int(until.Sub(now).Hours()/24)), "")

@@ -48,11 +48,11 @@ func TestViewer(t *testing.T) {
 	w := newWorld(t, sandbox.Options{}, `role = "viewer"`)
 	op := w.operations()[0]
 	x := w.console(120, 40)
-	x.press("J").shows(`"number"`, "••••").escape()
+	x.press("J").shows(`"number"`, "••••").closes(`"number"`)
 	x.press("Y").shows("as JSON")
 	x.wrote(`\x1b\]52;`, 1)
 	x.press("M").shows("may not")
-	x.press(enter).shows(op.Opid, "••••0000").press("J").shows(`"number"`, "••••").escape()
+	x.press(enter).shows(op.Opid, "••••0000").press("J").shows(`"number"`, "••••").closes(`"number"`)
 	x.press("Y").wrote(`\x1b\]52;`, 2)
 	x.press("d").shows("1 of 3").press("x").shows("Your role (viewer) may not")
 	for _, number := range numbers(t, w, op.Opid) {

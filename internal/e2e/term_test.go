@@ -289,7 +289,8 @@ func (x *terminal) taken() {
 // types writes a text into a field; all at once, as a slow line delivers it.
 func (x *terminal) types(s string) *terminal {
 	x.t.Helper()
-	return x.press(s)
+	x.drawn(s)
+	return x
 }
 
 // pastes writes a text like a terminal with bracketed paste.
@@ -298,17 +299,31 @@ func (x *terminal) pastes(s string) *terminal {
 	return x.press("\x1b[200~" + s + "\x1b[201~")
 }
 
-// escape presses esc and waits until something is drawn, so that it is not the start of a sequence: a busy machine may
-// read both at once.
+// escape presses esc and waits, so that it is not the start of a sequence: until the program takes it for a key of its
+// own, and then until it has drawn.
 func (x *terminal) escape() *terminal {
 	x.t.Helper()
-	before := len(x.output())
 	x.press(esc)
+	time.Sleep(200 * time.Millisecond) // more than the time within which a sequence may go on
+	for last, n := 0, 0; n < 20; n++ {
+		if now := len(x.output()); now == last {
+			break
+		} else {
+			last = now
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return x
+}
+
+// drawn presses keys and waits until something is drawn, but not for long: keys may change nothing.
+func (x *terminal) drawn(keys string) {
+	x.t.Helper()
+	before := len(x.output())
+	x.press(keys)
 	for end := time.Now().Add(2 * time.Second); len(x.output()) == before && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	time.Sleep(100 * time.Millisecond)
-	return x
 }
 
 // closes presses esc until a text is gone: what opens by itself takes no keys at first.

@@ -209,7 +209,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("yes", "The token was not applied.", "Try again")
 	token = "demo-corporate-outstanding-2"
 	p.say("S", "Type yes to apply")
-	p.say("yes", "Done. Applied.", "outstanding: create a link", "Outstanding sets: ", "Next: Create a link")
+	p.say("yes", "Done. Applied. Create a link with ", "for the outstanding document sets", "Outstanding sets: ", "Next: Create a link")
 	p.say("share", "share cannot be used now.", "can be shared only once")
 	p.say("link", "Type yes to create a link")
 	if l := find(t, p.say("yes", "expires in "), "http"); !strings.Contains(l, "://") {
