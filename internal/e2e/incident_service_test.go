@@ -123,8 +123,8 @@ func serviceIncidents() map[string]incident {
 		}},
 		"15 429 at login": answering(status(429, "", "Retry-After", "20")),
 		"16 429 billing": {live: true, begin: func(s *scene) {
-			s.up.answers(status(429, "", "Retry-After", "20"))
-		}, mend: heals},
+			s.up.answers(status(429, "", "Retry-After", "60"))
+		}, lasts: time.Minute, mend: heals},
 		"refused, wait": answering(status(403, "{}", "Retry-After", "240")).mended(reset),
 		"answer too long": answering(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"accessToken":"`+strings.Repeat("x", 9<<20)+`"}`)

@@ -100,7 +100,7 @@ var errDisk = errors.New("disk")
 // faulty is an inbox whose Insert can be made to fail or to wait.
 type faulty struct {
 	*inbox.Inbox
-	mu    sync.Mutex // guards err
+	mu    sync.Mutex // guards err and calls
 	err   error
 	lost  bool          // err comes after the commit: its answer got lost
 	gate  chan struct{} // Insert waits until it can receive; nil: never
@@ -113,13 +113,22 @@ func (f *faulty) set(err error) {
 	f.err = err
 }
 
+// called is how often Insert was called.
+func (f *faulty) called() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
 func (f *faulty) Insert(ctx context.Context, r []receiver.Record) ([]receiver.Result, error) {
+	f.mu.Lock()
+	f.calls++
+	f.mu.Unlock()
 	if f.gate != nil {
 		<-f.gate
 	}
 	f.mu.Lock()
 	err := f.err
-	f.calls++
 	f.mu.Unlock()
 	if err != nil && !f.lost {
 		return nil, err

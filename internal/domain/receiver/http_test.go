@@ -231,7 +231,7 @@ func TestLostCommit(t *testing.T) {
 // A full queue and too many requests are refused at once, and queued deliveries are stored all the same.
 func TestBounded(t *testing.T) {
 	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
-	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4, InFlightEach: 4})
+	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4, InFlightEach: 4, StoreTimeout: time.Minute})
 	answers := make(chan int, 100)
 	var wg sync.WaitGroup
 	send := func(n int) {
@@ -239,10 +239,7 @@ func TestBounded(t *testing.T) {
 	}
 	for n := range 3 { // one with the inbox, two in the queue
 		send(n)
-		for range 1000 {
-			if c := r.Counters(); c.Requests == int64(n+1) && c.Queued >= n {
-				break
-			}
+		for in.called() != 1 || r.Counters().Queued != n {
 			time.Sleep(time.Millisecond)
 		}
 	}
