@@ -129,6 +129,7 @@ type App struct {
 	certificate atomic.Pointer[time.Time]
 	// storeFault is what was wrong with the store at the last read of the verdict; nil: nothing
 	storeFault atomic.Pointer[verdict.Store]
+	tried      atomic.Pointer[tried] // nil: it has not tried to record a write
 	getenv     func(string) string
 	calls      observers[api.Call]
 	changes    observers[api.Operation]

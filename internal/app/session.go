@@ -115,6 +115,9 @@ func (a factReader) unanswered(ctx context.Context, r *endpoint.Route, err error
 	}
 	refused := known.Kind == api.NotFound && known.Status != 0 && r.Write == nil // in the words of the documents
 	switch class := known.Fault.Class; {
+	case known.Rule == api.RuleAudit:
+		a.refused(ctx)
+		return err
 	case class == reach.Useless, class == reach.None && refused:
 		return a.useless(ctx, r, known)
 	case class == reach.None, class == reach.Throttled, known.Rule != "":

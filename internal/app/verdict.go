@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -160,7 +161,7 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 	f.Config = verdict.Known(verdict.Config{Ignored: ignoredProxies(a.app.Context, a.app.getenv)}, "this process", f.Now,
 		readHolds)
 	for _, read := range []func(context.Context, *verdict.Facts, session.Status) error{a.callFacts, a.budgetFacts,
-		a.indexFacts, a.writeFacts, a.jobFacts, a.feedFacts, a.passwordFact, a.auditFact, a.noted} {
+		a.indexFacts, a.writeFacts, a.jobFacts, a.feedFacts, a.passwordFact, a.noted, a.auditFact} {
 		if err := read(ctx, &f, st); err != nil && ctx.Err() == nil {
 			if trouble := (*store.Error)(nil); errors.As(err, &trouble) {
 				f.Store = a.faulty(err, f.Now)
@@ -295,7 +296,7 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 	case store.Unavailable:
 		switch e.Code() {
 		case "28P01", "28000":
-			out.State, out.Says = verdict.StoreLogin, e.Said()
+			out.State, out.Says = verdict.StoreLogin, store.Says(err)
 		case "3D000":
 			out.State = verdict.StoreMissing
 		case "53300":
@@ -511,21 +512,80 @@ func (a factReader) noted(ctx context.Context, f *verdict.Facts, _ session.Statu
 			if json.Unmarshal(o.Body, &n) == nil && len(n.Broken) > 0 {
 				f.Audit.Value.Broken, f.Audit.Value.Since = n.Broken, at
 			}
+		case triedPart:
+			_ = json.Unmarshal(o.Body, &f.Audit.Value.Says)
 		}
 	}
 	return err
 }
 
-// auditFact is the trail as this process sees it.
-func (a factReader) auditFact(_ context.Context, f *verdict.Facts, _ session.Status) error {
-	health := a.app.Audit.Health()
-	out := verdict.Audit{Writable: health.Err == nil || errors.Is(health.Err, errNewHost), Since: health.Since,
-		NoKey: a.app.Audit.Unrecorded() != nil}
+// tried is the newest try of this process to record a write.
+type tried struct {
+	at   time.Time // of this host
+	says string    // the store's own words; "": it worked
+}
+
+const (
+	triedPart = "recording" // a refused try, until one works
+	triedFor  = 5 * time.Minute
+	tryTime   = 2 * time.Second // so that a check answers in time
+)
+
+// auditFact is the trail as this process sees it. Whether a write can be recorded is tried now and then, and at each
+// read while the store refuses it here or elsewhere.
+func (a factReader) auditFact(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	health, last := a.app.Audit.Health(), a.app.tried.Load()
+	refused := health.Err != nil && !errors.Is(health.Err, errNewHost) || f.Audit.Value.Says != ""
+	if last == nil || last.says != "" || refused || a.app.Now().Sub(last.at).Abs() > triedFor {
+		if err := a.tryToRecord(ctx, f.Audit.Value.Says); err != nil {
+			return err
+		}
+		last = a.app.tried.Load()
+	}
+	out := f.Audit.Value // what is noted
+	out.Says, out.Writable, out.NoKey = last.says, last.says == "", a.app.Audit.Unrecorded() != nil
 	if bad := health.Tampered(); bad != nil {
 		out.Broken = []string{bad.Error()}
 	}
-	f.Audit = verdict.Known(out, "this process's audit trail", f.Now, readHolds)
+	f.Audit = verdict.Known(out, "this process", f.Now.Add(last.at.Sub(a.app.Now())), triedFor+readHolds)
 	return nil
+}
+
+// tryToRecord tries what a write needs of the store, and notes a refusal for other processes until a try works. noted
+// is the refusal that is noted. The error is one of the whole store.
+func (a factReader) tryToRecord(ctx context.Context, noted string) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	err := journal.Recordable(ctx, a.app.Store.Core, a.app.Scope())
+	if trouble := (*store.Error)(nil); errors.As(err, &trouble) || ctx.Err() != nil {
+		return err
+	}
+	now := tried{at: a.app.Now()}
+	if err != nil {
+		now.says = cmp.Or(store.Says(err), err.Error())
+	}
+	a.app.tried.Store(&now)
+	switch {
+	case now.says == noted:
+		return nil
+	case err == nil:
+		err = observations(a.app).Remove(ctx, triedPart, "")
+	default:
+		body, _ := json.Marshal(now.says)
+		err = observations(a.app).Put(ctx, triedPart, "", body)
+	}
+	if err != nil {
+		a.app.Log.Warn("the try to record a write is not noted for other processes", "err", err)
+	}
+	return nil
+}
+
+// refused tries at once whether a write can be recorded, since the store has refused one.
+func (a factReader) refused(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	a.app.tried.Store(nil)
+	_ = a.all(ctx)
 }
 
 // jobFacts adds the replacements that stopped between two steps.

@@ -28,6 +28,12 @@ func trailIncidents() map[string]incident {
 			s.run("audit", "verify")
 		}}.says("record 12 was changed.",
 			`NOT intact: the column actor differs from record 1: [^.]*\.`),
+		"no write can be recorded": incident{live: true, begin: func(s *scene) {
+			s.alters("opdeck.db", "CREATE TRIGGER refusing BEFORE INSERT ON unsettled BEGIN "+
+				"SELECT RAISE(ABORT, 'permission denied for table unsettled'); END")
+		}, act: []string{"hook", "set", "--url", "https://new.example.com/hooks", "--yes"},
+			mend: func(s *scene) { s.alters("opdeck.db", "DROP TRIGGER refusing") }}.
+			says("permission denied", "(constraint failed: )?permission denied"),
 		"writes in doubt": {live: true, begin: (*scene).recorded, mend: func(s *scene) {
 			s.up.answers(sendsHooks("https://new.example.com/hooks"))          // the write was done
 			if got := s.run("audit", "unsettled", "--settle"); got.code != 7 { // its request may still arrive

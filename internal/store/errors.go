@@ -95,11 +95,16 @@ func (e *Error) Code() string {
 	return ""
 }
 
-// Said is what PostgreSQL says itself; "" for nothing.
-func (e *Error) Said() string {
+// Says is what the database says itself in err, without the address and user of a connection; "" for nothing.
+func Says(err error) string {
 	var pg *pgconn.PgError
-	if errors.As(e.Err, &pg) {
+	var lite *sqlite.Error
+	switch {
+	case errors.As(err, &pg):
 		return strings.ReplaceAll(pg.Message, `"`, "'")
+	case errors.As(err, &lite):
+		text, _, _ := strings.Cut(strings.TrimPrefix(lite.Error(), "SQL logic error: "), fmt.Sprintf(" (%d)", lite.Code()))
+		return strings.ReplaceAll(text, `"`, "'")
 	}
 	return ""
 }

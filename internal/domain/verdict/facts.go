@@ -173,8 +173,9 @@ type Feed struct {
 // Audit is the trail.
 type Audit struct {
 	Broken   []string // problems that verify found
-	Writable bool
-	NoKey    bool // the trail began on another host, and this one has no key yet
+	Writable bool     // the newest try to record a write worked
+	Says     string   // the store's own words if it did not
+	NoKey    bool     // the trail began on another host, and this one has no key yet
 	Since    time.Time
 }
 
@@ -270,12 +271,14 @@ func trailCauses() []cause {
 					a.Since
 			})},
 		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites},
-			next: Next{Do: "Check the disk or the database of the store.", Command: "opdeck doctor"},
+			next: Next{Do: "Restore the table, or the permissions of opdeck's database user; opdeck tries again by itself.",
+				Command: "opdeck doctor"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
 				if a.Writable {
 					return "", "", time.Time{}
 				}
-				return "The audit trail cannot be written; writes are off.", "the last record was not stored", a.Since
+				return "The shared store cannot record a write, so opdeck sends none." + quoted(a.Says),
+					"a record, tried and rolled back", a.Since
 			})},
 		{id: "writes_in_doubt", part: PartWrites, severity: Warning, dated: true, who: Operator,
 			next: Next{Do: "Check the object of each write before anyone repeats it.", Command: "opdeck audit unsettled"},

@@ -320,7 +320,7 @@ func showAudit(f Facts) (bool, string) {
 	if !known || !a.Writable {
 		return false, ""
 	}
-	return true, "the last record was stored"
+	return true, "the records of a write can be stored, tried at " + clock(f.Audit.At)
 }
 
 func showWrites(f Facts) (bool, string) {

@@ -234,21 +234,14 @@ func (u *Unsettled) Now(ctx context.Context) (time.Time, error) {
 
 // Add implements followup.Store.
 func (u *Unsettled) Add(ctx context.Context, r followup.Row, free func(followup.Row) bool) (*followup.Row, error) {
-	body, err := encode(r.Write)
-	if err != nil {
-		return nil, err
-	}
 	var holder *followup.Row
 	return holder, u.db.Write(ctx, func(tx *store.Tx) error {
 		holder = nil
 		for range 2 { // twice if the first holder of the claim is over
-			n, err := store.Affected(tx.Result(ctx, `INSERT INTO unsettled
-				(ref, context, object_id, state, body, claim, sent_us, until_us, looked_us, next_us, looks)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, r.Ref, u.context, r.ID, string(r.State), body,
-				r.Claim, r.Sent.UnixMicro(), r.Until.UnixMicro(), orZero(r.Looked), r.Next.UnixMicro(), r.Reads))
-			if err != nil || n == 1 {
+			if added, err := u.insert(ctx, tx, r); err != nil || added {
 				return err
 			}
+			var err error
 			if holder, err = u.holder(ctx, tx, r); err != nil || holder == nil || !free(*holder) {
 				return err
 			}
@@ -259,6 +252,19 @@ func (u *Unsettled) Add(ctx context.Context, r followup.Row, free func(followup.
 		}
 		return nil
 	})
+}
+
+// insert adds a row, unless its claim is held or it exists.
+func (u *Unsettled) insert(ctx context.Context, tx *store.Tx, r followup.Row) (added bool, err error) {
+	body, err := encode(r.Write)
+	if err != nil {
+		return false, err
+	}
+	n, err := store.Affected(tx.Result(ctx, `INSERT INTO unsettled
+		(ref, context, object_id, state, body, claim, sent_us, until_us, looked_us, next_us, looks)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, r.Ref, u.context, r.ID, string(r.State), body,
+		r.Claim, r.Sent.UnixMicro(), r.Until.UnixMicro(), orZero(r.Looked), r.Next.UnixMicro(), r.Reads))
+	return n == 1, err
 }
 
 // holder returns the row with the claim of r; nil if r itself exists.
@@ -292,9 +298,11 @@ func (u *Unsettled) Move(ctx context.Context, was, r followup.Row) (bool, error)
 	return n == 1, err
 }
 
+const forgetUnsettled = `DELETE FROM unsettled WHERE ref = ? AND context = ?`
+
 // Forget implements followup.Store.
 func (u *Unsettled) Forget(ctx context.Context, ref string) error {
-	return u.db.Exec(ctx, `DELETE FROM unsettled WHERE ref = ? AND context = ?`, ref, u.context)
+	return u.db.Exec(ctx, forgetUnsettled, ref, u.context)
 }
 
 // Rows implements followup.Store.

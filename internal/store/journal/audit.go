@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/followup"
 	"opdeck/internal/store"
 )
 
@@ -333,4 +335,47 @@ func (s *Audit) Derived(ctx context.Context) (audit.Derived, error) {
 		return err
 	}, "SELECT h.chain, h.n, h.hash, h.at_us, o.uid, o.seq FROM audit_head h LEFT JOIN audit_open o ON h.one = 1")
 	return side, err
+}
+
+// errTried ends the transaction of Recordable, so that nothing of it stays.
+var errTried = errors.New("store: tried")
+
+// Recordable tries to store what a write of an account needs, with the statements of a write: its intent in the trail,
+// its row of writes in doubt, a request for approval, and its outcome. Nothing of it stays. The error is the store's.
+func Recordable(ctx context.Context, core *store.DB, account string) error {
+	err := core.WriteUnsynced(ctx, func(tx *store.Tx) error {
+		head, err := lockHead(ctx, tx)
+		if err != nil {
+			return err
+		}
+		now, err := tx.Now(ctx)
+		if err != nil {
+			return err
+		}
+		intent := audit.Row{Seq: head.N + 1, UID: uuid.Must(uuid.NewV7()).String(), At: now, Event: "try",
+			Phase: audit.PhaseIntent, Actor: "opdeck", Bytes: []byte("{}"), Tree: make([]byte, 32)}
+		outcome := intent
+		outcome.Seq, outcome.UID, outcome.Phase, outcome.Ref = intent.Seq+1, uuid.NewString(), audit.PhaseOutcome, intent.UID
+		doubts := NewUnsettled(core, account)
+		request := approval.Request{ID: intent.UID, Scope: account, Created: now, Expires: now}
+		for _, do := range []func() error{
+			func() error { return insertAudit(ctx, tx, intent) },
+			func() error {
+				_, err := doubts.insert(ctx, tx, followup.Row{Ref: intent.UID, Sent: now, Until: now, Next: now})
+				return err
+			},
+			func() error { return NewApprovals(core).insert(ctx, tx, request, intent.Actor) },
+			func() error { return insertAudit(ctx, tx, outcome) },
+			func() error { return tx.Exec(ctx, forgetUnsettled, intent.UID, account) },
+		} {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return errTried
+	})
+	if errors.Is(err, errTried) {
+		return nil
+	}
+	return err
 }

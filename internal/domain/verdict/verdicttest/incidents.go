@@ -287,6 +287,10 @@ func Incidents() map[string]Incident {
 		"53 audit bent": {With(Live(), func(f *verdict.Facts) {
 			f.Audit = Now(verdict.Audit{Broken: []string{"record 12 was changed."}, Writable: true})
 		}), "The audit trail does not verify: record 12 was changed."},
+		"no write can be recorded": {With(Live(), func(f *verdict.Facts) {
+			f.Audit = Now(verdict.Audit{Says: "permission denied for table unsettled"})
+		}), "The shared store cannot record a write, so opdeck sends none. It says: \"permission denied for table " +
+			"unsettled\"."},
 		"54 holder stopped": {With(Live(), func(f *verdict.Facts) {
 			f.Session.Value.Holder, f.Session.Value.HolderSince = "host a, process 9", Noon.Add(-8*time.Second)
 		}), "A refresh by host a, process 9 does not end; calls wait for it."},
