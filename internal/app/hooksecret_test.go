@@ -14,9 +14,7 @@ import (
 )
 
 // TestWebhookSecretRotates: the steps of docs/admin.md. While the file has the new secret and then the old one, a
-// delivery with either is accepted, and those with the old one are counted; deliveries are signed with the new one.
-// With
-// the new one alone, the old one is refused.
+// delivery with either is accepted; deliveries are signed with the new one. With the new one alone, the old one is refused.
 func TestWebhookSecretRotates(t *testing.T) {
 	dir := t.TempDir()
 	file, conf := filepath.Join(dir, "secret"), filepath.Join(dir, "config.toml")
@@ -28,10 +26,9 @@ func TestWebhookSecretRotates(t *testing.T) {
 	before, after := strings.Repeat("0123456789abcdef", 2), strings.Repeat("fedcba9876543210", 2)
 	one := 0
 	for _, step := range []struct {
-		lines    string
-		was, is  int   // the answers to deliveries with the old and the new secret
-		accepted int64 // accepted with the second line
-	}{{before, 200, 401, 0}, {after + "\n" + before, 200, 200, 1}, {after, 401, 200, 0}} {
+		lines   string
+		was, is int // the answers to deliveries with the old and the new secret
+	}{{before, 200, 401}, {after + "\n" + before, 200, 200}, {after, 401, 200}} {
 		if err := os.WriteFile(file, []byte(step.lines+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -59,9 +56,6 @@ func TestWebhookSecretRotates(t *testing.T) {
 			if rec.ServeHTTP(got, req); got.Code != want {
 				t.Errorf("%q: answer %d, want %d: %s", step.lines, got.Code, want, got.Body)
 			}
-		}
-		if n := rec.Counters().OldSecret; n != step.accepted {
-			t.Errorf("%q: %d with the old secret, want %d", step.lines, n, step.accepted)
 		}
 		own, err := a.Hooks().Secrets(os.Getenv)
 		if err != nil || own.Now.Reveal() != strings.Split(step.lines, "\n")[0] {

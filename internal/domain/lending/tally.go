@@ -14,39 +14,22 @@ import (
 // waitCounts is the least wait that counts as waiting.
 const waitCounts = 100 * time.Millisecond
 
-// Outcome is the result of a borrower's call, for counts and metrics.
-type Outcome string
-
-// The outcomes.
-const (
-	Answered Outcome = "answered" // by the service, with any status
-	Turned   Outcome = "refused"  // by opdeck
-	NoRoom   Outcome = "no_room"  // no slot in time
-	Failed   Outcome = "failed"   // no session, no answer, or an unknown outcome
-)
-
-// Outcomes lists them.
-var Outcomes = []Outcome{Answered, Turned, NoRoom, Failed}
-
 // Done is a completed call.
 type Done struct {
 	Borrower Borrower
 	Class    limit.Class
 	Write    bool
 	Waited   time.Duration
-	Outcome  Outcome
+	Refused  bool // by opdeck
 }
 
 // Tally counts the calls of borrowers in this process. It is safe for concurrent use.
 type Tally struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	list    map[string]*count          // guarded by mu: by borrower
-	classes map[limit.Class]classCount // guarded by mu
+	mu   sync.Mutex
+	list map[string]*count // guarded by mu: by borrower
 }
-
-type classCount map[Outcome]int64
 
 // count is one borrower's.
 type count struct {
@@ -58,7 +41,7 @@ type count struct {
 
 // NewTally returns an empty tally.
 func NewTally(now func() time.Time) *Tally {
-	return &Tally{now: now, list: map[string]*count{}, classes: map[limit.Class]classCount{}}
+	return &Tally{now: now, list: map[string]*count{}}
 }
 
 // advance drops calls that are more than a minute old.
@@ -93,13 +76,9 @@ func (t *Tally) Count(d Done, quiet time.Duration) (first bool) {
 		c.Waits++
 		c.Waited += d.Waited.Seconds()
 	}
-	if d.Outcome == Turned {
+	if d.Refused {
 		c.Refused++
 	}
-	if t.classes[d.Class] == nil {
-		t.classes[d.Class] = classCount{}
-	}
-	t.classes[d.Class][d.Outcome]++
 	return first
 }
 
@@ -130,17 +109,6 @@ func (t *Tally) Classes(name string) map[limit.Class]int64 {
 		return maps.Clone(c.classes)
 	}
 	return nil
-}
-
-// ByClass returns the calls of all borrowers by class and outcome.
-func (t *Tally) ByClass() map[limit.Class]map[Outcome]int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := map[limit.Class]map[Outcome]int64{}
-	for class, n := range t.classes {
-		out[class] = maps.Clone(n)
-	}
-	return out
 }
 
 // Post is one borrower's counts in one process.

@@ -33,7 +33,6 @@ import (
 // Nothing is held for a sender before its body is there: a slot is taken for
 // verifying and storing only.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r.stats.count(func(c *Counters) { c.Requests++ })
 	from, through := sender(req, r.opt.Proxies)
 	body, no := r.read(w, req, from, through)
 	if no == nil {
@@ -189,7 +188,6 @@ func (r *Receiver) authenticate(
 		return v, unauthorized(a)
 	}
 	if v.OldSecret {
-		r.stats.count(func(c *Counters) { c.OldSecret++ })
 		if n, ok := r.lines.Allow(from.String(), "old secret", now); ok {
 			r.opt.Log.Info("webhook authenticated with the old secret", "source", from.String(), "held_back", n)
 		}
@@ -352,11 +350,10 @@ func unauthorized(a *hook.AuthError) *Rejection {
 func (r *Receiver) reject(req *http.Request, from netip.Addr, body []byte, no *Rejection) {
 	switch {
 	case no.Status == http.StatusUnauthorized:
-		r.stats.count(func(c *Counters) { c.Unauthorized++; c.Reasons[no.Reason]++ }) // a few fixed words
 	case no.Reason == reasonTooMany:
-		r.stats.count(func(c *Counters) { c.Limited++ })
+		r.limited.Add(1)
 	case no.Status != http.StatusServiceUnavailable:
-		r.stats.count(func(c *Counters) { c.Rejected++ })
+		r.rejected.Add(1)
 	}
 	if (no.Reason == reasonPath || no.Reason == reasonMethod) && req.Header.Get(r.opt.Header) == "" {
 		no.Reason = reasonStray

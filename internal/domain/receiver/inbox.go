@@ -254,8 +254,7 @@ var (
 type batcher struct {
 	inbox   Inbox
 	timeout time.Duration  // of one commit, and of one record's wait for it
-	count   func([]Result) // after a commit, before its answers
-	stored  func([]Result) // after the answers
+	stored  func([]Result) // after the answers to a commit
 
 	in      chan *pending
 	stop    chan struct{} // closed once: accept no more, finish what waits
@@ -273,8 +272,8 @@ type answer struct {
 	err error
 }
 
-func newBatcher(inbox Inbox, queue int, timeout time.Duration, count, stored func([]Result)) *batcher {
-	b := &batcher{inbox: inbox, timeout: timeout, count: count, stored: stored, in: make(chan *pending, queue),
+func newBatcher(inbox Inbox, queue int, timeout time.Duration, stored func([]Result)) *batcher {
+	b := &batcher{inbox: inbox, timeout: timeout, stored: stored, in: make(chan *pending, queue),
 		stop: make(chan struct{}), stopped: make(chan struct{})}
 	go b.run()
 	return b
@@ -383,9 +382,6 @@ func (b *batcher) commit(batch []*pending) {
 	results, err := b.inbox.Insert(ctx, records)
 	if err == nil && len(results) != len(batch) {
 		err = errors.New("the inbox answered for another number of events")
-	}
-	if err == nil {
-		b.count(results)
 	}
 	for i, p := range batch {
 		a := answer{err: err}

@@ -18,10 +18,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"opdeck/api"
@@ -77,13 +77,13 @@ func (o *Options) defaults() {
 
 // Receiver is the webhook endpoint: an http.Handler, and methods that need no network. The caller closes it.
 type Receiver struct {
-	opt     Options
-	batch   *batcher
-	bounds  *bounds
-	hub     hub
-	stats   stats
-	rejects *rejector
-	lines   listen.LogLimit // about deliveries
+	opt                        Options
+	batch                      *batcher
+	bounds                     *bounds
+	hub                        hub
+	refused, limited, rejected atomic.Int64 // as in Counters
+	rejects                    *rejector
+	lines                      listen.LogLimit // about deliveries
 }
 
 // New starts a receiver.
@@ -99,7 +99,7 @@ func New(opt Options) (*Receiver, error) {
 	}
 	r := &Receiver{opt: opt, bounds: newBounds(opt.PerSource, opt.InFlight, opt.InFlightEach),
 		rejects: newRejector(opt)}
-	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stats.committed, r.stored)
+	r.batch = newBatcher(opt.Inbox, opt.Queue, opt.StoreTimeout, r.stored)
 	return r, nil
 }
 
@@ -112,7 +112,7 @@ func (r *Receiver) Close(ctx context.Context) error {
 func (r *Receiver) accept(ctx context.Context, d delivery) (Result, error) {
 	res, err := r.batch.put(ctx, read(d))
 	if err != nil {
-		r.stats.count(func(c *Counters) { c.Refused++ })
+		r.refused.Add(1)
 		if n, ok := r.lines.Allow(err.Error(), "not stored", r.opt.Now()); ok {
 			r.opt.Log.Error("webhooks cannot be stored; their senders are asked to retry", "err", err, "source",
 				string(d.source), "held_back", n)
@@ -317,67 +317,17 @@ func (f *Follower) Next(ctx context.Context) ([]Stored, error) {
 	}
 }
 
-// Counters counts the receiver's work since it started.
+// Counters counts what the receiver turned away since it started.
 type Counters struct {
-	Requests     int64
-	Stored       int64 // new rows except conflicts
-	Duplicates   int64
-	Conflicts    int64
-	Quarantined  int64 // of the stored
-	Unauthorized int64 // answered 401
-	OldSecret    int64 // authenticated with the old secret of a rotation
-	Refused      int64 // not stored in time: 503
-	Limited      int64 // over a limit: 503
-	Rejected     int64 // wrong method, path, size or body: 4xx
-	Working      int   // being verified or stored
-	Queued       int   // of these, waiting for the inbox
-
-	Reasons map[string]int64 // of 401, by reason
-	LastAt  time.Time        // of the last new row; zero for none
+	Refused  int64 // not stored in time: 503
+	Limited  int64 // over a limit: 503
+	Rejected int64 // wrong method, path, size or body: 4xx
+	Queued   int   // deliveries that wait for the inbox now
 }
 
-// stats counts since the start of the receiver.
-type stats struct {
-	mu sync.Mutex
-	c  Counters // guarded by mu
-}
-
-func (s *stats) count(add func(*Counters)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.c.Reasons == nil {
-		s.c.Reasons = map[string]int64{}
-	}
-	add(&s.c)
-}
-
-// committed counts the results of a commit.
-func (s *stats) committed(results []Result) {
-	s.count(func(c *Counters) {
-		for _, res := range results {
-			switch res.Outcome {
-			case OutcomeDuplicate:
-				c.Duplicates++
-				continue
-			case OutcomeConflict:
-				c.Conflicts++
-			case OutcomeNew:
-				c.Stored++
-				if res.Stored.Status == Quarantined {
-					c.Quarantined++
-				}
-			}
-			c.LastAt = res.Stored.ReceivedAt.UTC()
-		}
-	})
-}
-
-// Counters returns a copy of the counts.
+// Counters returns the counts.
 func (r *Receiver) Counters() Counters {
-	var out Counters
-	r.stats.count(func(c *Counters) { out = *c; out.Reasons = maps.Clone(c.Reasons) })
-	out.Working, out.Queued = r.bounds.inUse(), len(r.batch.in)
-	return out
+	return Counters{r.refused.Load(), r.limited.Load(), r.rejected.Load(), len(r.batch.in)}
 }
 
 // bounds limits the requests a second of one source, and the concurrent requests in total and of one source.
@@ -455,12 +405,6 @@ func (b *bounds) release(source netip.Addr) {
 	} else {
 		delete(b.by, source)
 	}
-}
-
-func (b *bounds) inUse() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used
 }
 
 // forget drops idle sources with their full rate; if there is none, all idle ones.

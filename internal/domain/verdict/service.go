@@ -496,9 +496,8 @@ func Table() []Row {
 
 // Measured are figures of facts that still hold; the zero value of one is not known.
 type Measured struct {
-	Answered    time.Time      // the newest answer of the service, of any age
-	Certificate time.Time      // when the service's certificate ends
-	Ahead       *time.Duration // by how much this host's clock is ahead of the service's
+	Answered    time.Time // the newest answer of the service, of any age
+	Certificate time.Time // when the service's certificate ends
 }
 
 // Measure returns the figures of facts.
@@ -510,9 +509,6 @@ func Measure(f Facts) (m Measured) {
 	}
 	if c, known := f.Certificate.at(f.Now); known {
 		m.Certificate = c.Until
-	}
-	if c, known := f.Clock.at(f.Now); known {
-		m.Ahead = &c.Ahead
 	}
 	return m
 }

@@ -49,13 +49,11 @@ func (l *Lender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			l.denied(ctx, call.Op(), no)
 		}
 	}
-	done := lending.Done{Borrower: b, Class: classOf(call, r), Write: call.Writes(), Outcome: lending.Turned}
+	done := lending.Done{Borrower: b, Class: classOf(call, r), Write: call.Writes(), Refused: true}
 	broken := false
 	if bad == nil {
 		done.Waited, broken, bad = l.answer(ctx, w, r, b, call)
-		if done.Outcome = outcomeOf(bad); broken {
-			done.Outcome = lending.Failed
-		}
+		done.Refused = bad != nil && refusedHere(bad)
 	}
 	if l.tally.Count(done, quiet) {
 		l.began(b)
@@ -75,18 +73,10 @@ func classOf(c lending.Call, r *http.Request) limit.Class {
 	return c.Class
 }
 
-func outcomeOf(bad *lending.Refusal) lending.Outcome {
-	switch {
-	case bad == nil:
-		return lending.Answered
-	case bad.Err.Kind == api.RateLimited && bad.Err.Status == 0:
-		return lending.NoRoom
-	case bad.Err.Status != 0 && bad.Err.Kind != api.UnknownOutcome:
-		return lending.Answered // in the service's own words
-	case bad.Status < 500:
-		return lending.Turned
-	}
-	return lending.Failed
+// refusedHere reports whether opdeck itself refused a call, for another reason than the budget.
+func refusedHere(bad *lending.Refusal) bool {
+	service := bad.Err.Status != 0 && bad.Err.Kind != api.UnknownOutcome // in the service's own words
+	return !service && bad.Err.Kind != api.RateLimited && bad.Status < 500
 }
 
 // wellFormed refuses what parsers may read differently. net/http's server is the only parser: it refuses
@@ -353,7 +343,6 @@ func (l *Lender) refuse(w http.ResponseWriter, bad *lending.Refusal) {
 
 // stranger records a request of an unknown sender.
 func (l *Lender) stranger(r *http.Request) {
-	l.refused.Add(1)
 	p, _ := r.Context().Value(peerKey{}).(peer)
 	l.note(r.Context(), api.Actor{Name: "unknown", Via: lending.Via, From: from(r, p)},
 		api.Event{Name: audit.EventLendDenied, Object: "borrower", Detail: "no borrower's key"})

@@ -13,14 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
 	"opdeck/api"
-	"opdeck/api/limit"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/store/journal"
@@ -55,7 +53,6 @@ type Lender struct {
 	id    string // identifies this process on the board
 
 	socket, port entrance
-	refused      atomic.Int64 // requests of unknown senders
 	sums         summaries
 }
 
@@ -174,27 +171,6 @@ func (l *Lender) server(ctx context.Context) *http.Server {
 		IdleTimeout: idleTime,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withPeer,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(l.app.Log.Handler(), slog.LevelDebug)}
-}
-
-// Counters are a lender's counts for the metrics.
-type Counters struct {
-	Borrowers, Connections int
-	Calls                  map[limit.Class]map[lending.Outcome]int64
-	Unknown                int64 // requests of unknown senders
-}
-
-// Counters returns the counts since the process started.
-func (l *Lender) Counters() Counters {
-	out := Counters{Calls: l.tally.ByClass(), Unknown: l.refused.Load()}
-	for _, b := range l.tally.Borrowers() {
-		if b.LastMinute > 0 {
-			out.Borrowers++
-		}
-	}
-	for _, at := range l.entrances() {
-		out.Connections += at.conns.Len()
-	}
-	return out
 }
 
 // maxSocket is the longest path of a Unix socket, in bytes, on known systems, less room for a temporary name.

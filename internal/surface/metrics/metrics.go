@@ -1,5 +1,5 @@
-// Package metrics exports the server's state to Prometheus: people, budgets, token lifetimes, rotations, calls,
-// events, the index and the audit trail.
+// Package metrics exports to Prometheus what the rules of packaging/alerts.yml use: the causes of the verdict and some
+// figures beside them.
 //
 // Every label has a few fixed values. The metrics contain no data of customers, operations or people, no identifier
 // and no secret.
@@ -10,61 +10,38 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"opdeck/api"
-	"opdeck/api/limit"
-	"opdeck/api/session"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
-	"opdeck/internal/domain/followup"
-	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/domain/lending"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
-	"opdeck/internal/surface/lendproxy"
-	"opdeck/internal/surface/sshserver"
 	"opdeck/internal/system/listen"
 )
 
 // Sources are optional parts.
 type Sources struct {
-	SSH   func() sshserver.Counters // nil: off
-	Hooks func() receiver.Counters  // nil: off
-	Lend  func() lendproxy.Counters // nil: off
+	SSH   func() map[string]int64  // refused attempts by reason; nil: off
+	Hooks func() receiver.Counters // nil: off
 }
 
-// Metrics counts events of this process and reads the rest at each scrape.
+// Metrics reads the state of the server and of the shared store at each scrape. It makes no call.
 type Metrics struct {
 	registry *prometheus.Registry
-	calls    *calls
 	app      *app.App
-	stop     func()
+	src      Sources
 }
 
-// New starts counting. The caller must Close.
+// New returns the metrics of an App.
 func New(a *app.App, src Sources) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), calls: newCalls(), app: a}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.calls.total, m.calls.took, newState(a, src), build(a.Version))
-	m.stop = a.OnCall(m.calls.saw)
+	m := &Metrics{registry: prometheus.NewRegistry(), app: a, src: src}
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m)
 	return m
-}
-
-// Close stops counting.
-func (m *Metrics) Close() { m.stop() }
-
-func build(version string) prometheus.Collector {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "opdeck_build_info",
-		Help:        "Always 1; the label is the version.",
-		ConstLabels: prometheus.Labels{"version": version}})
-	g.Set(1)
-	return g
 }
 
 // handler serves GET /metrics and GET /healthz only.
@@ -130,69 +107,30 @@ func (s *Server) Serve(ctx context.Context) error {
 	return listen.Serve(ctx, "metrics", s.http, s.listener, new(listen.Conns), 2*time.Second)
 }
 
-// described are the metrics that are read at each scrape: name, help, labels.
+// described are the metrics: name, help, labels. Each is used by a rule of packaging/alerts.yml.
 var described = func() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, m := range [][]string{
-		{"verdict", "State of a part: 0 not known, 1 good, 2 warning, 3 critical.", "part"},
+		{"build_info", "Always 1; the label is the version.", "version"},
 		{"cause", "1 while opdeck check names this cause; absent otherwise. follows is the cause that explains it, if any.",
 			"cause", "part", "severity", "follows"},
-		{"service_reachable", "1 while the service answers, 0 while all calls fail; absent while neither is known."},
-		{"service_last_answer_timestamp_seconds", "Time of the newest useful answer of the service to any process."},
+		{"verdict", "State of a part: 0 not known, 1 good, 2 warning, 3 critical.", "part"},
 		{"certificate_expiry_timestamp_seconds", "Time when the service's certificate ends; absent when not known."},
-		{"clock_ahead_seconds", "By how much this host's clock is ahead of the service's; absent when not known."},
-		{"store_usable", "1 while the shared store works, 0 while it does not; absent when not known."},
-		{"token_ttl_seconds", "Lifetime of a token when it was issued.", "token"},
-		{"token_remaining_seconds", "Lifetime that is left; 0 when there is no token.", "token"},
+		{"store_readable", "1 when a part of the state could be read.", "part"},
 		{"session_state", "1 for the state that the shared session is in.", "state"},
-		{"session_generation", "Increases with every refresh and login."},
-		{"session_instances", "Processes that use the session."},
-		{"session_events_total", "Events of the session since the store was created, all processes.", "event"},
-		{"rotations_total", "Refreshes and logins seen since this process started, all processes.", "kind", "outcome"},
-		{"budget_limit", "Recommended calls a minute.", "class"},
-		{"budget_used", "Calls in the last minute, all processes.", "class"},
-		{"budget_room", "Calls that can be sent now.", "class"},
 		{"budget_waiting", "Calls that wait for a reserved slot.", "class"},
 		{"budget_throttled", "429 answers in the last hour.", "class"},
-		{"budget_next_slot_seconds", "Time until the next call can be sent.", "class"},
-		{"index_operations", "Operations in the index."},
 		{"index_age_seconds", "Time since the newest page of the list was read; absent before the first."},
-		{"index_owed", "Operations that wait for a read, at most 1000."},
-		{"index_complete", "1 when every page has been read once."},
-		{"audit_healthy", "1 while the audit trail can be written."},
-		{"audit_waiting", "Records that wait to be stored."},
-		{"audit_checkpoint_healthy", "1 unless the last checkpoint failed."},
-		{"audit_uncovered_records", "Records that no checkpoint covers."},
-		{"unsettled_writes", "Writes with an unknown outcome."},
-		{"hook_waiting", "Events that could not be merged into the index yet and are tried again."},
-		{"hook_waiting_oldest_timestamp_seconds", "Time of the first try of the oldest waiting event; absent when none " +
-			"waits."},
-		{"hook_behind", "Stored events that were not processed yet."},
-		{"hook_rejected_total", "Deliveries of this account that were rejected since the store was created, all processes.",
-			"reason"},
-		{"hook_last_rejected_timestamp_seconds", "Time of the last such delivery.", "reason"},
-		{"store_bytes", "Disk space of the store: data including free pages, write-ahead log, free pages.",
-			"part", "kind"},
-		{"store_readable", "1 when a part of the state could be read.", "part"},
-		{"ssh_sessions", "Sessions that are open.", "kind"},
-		{"ssh_connections", "Connections before (pending) and after (open) authentication.", "state"},
-		{"ssh_logins_total", "Authenticated connections.", "with"},
-		{"ssh_refused_total", "Attempts that were refused.", "reason"},
-		{"ssh_sessions_closed_total", "Sessions that ended.", "reason"},
-		{"hook_requests_total", "Requests to the webhook receiver."},
-		{"hook_events_total", "Stored deliveries, by trust.", "as"},
-		{"hook_unauthorized_total", "Deliveries that failed authentication.", "reason"},
-		{"hook_turned_away_total", "Rejected requests.", "reason"},
-		{"hook_old_secret_total", "Deliveries verified with the previous secret."},
-		{"hook_queued", "Deliveries that wait to be stored."},
-		{"hook_last_event_timestamp_seconds", "Time of the last new event; absent before the first."},
-		{"lend_borrowers", "Scripts that used the session within the last minute."},
-		{"lend_connections", "Connections of scripts that are open."},
-		{"lend_calls_total", "Calls of scripts that ended, by outcome.", "class", "outcome"},
-		{"lend_unknown_total", "Requests without a borrower or with an unknown key."},
 		{"approvals_waiting", "Requests for a second person that are open, and those that were approved and not used yet.",
 			"state"},
-		{"approvals_readable", "1 when the requests could be read."},
+		{"audit_checkpoint_healthy", "1 unless the last checkpoint failed."},
+		{"audit_uncovered_records", "Records that no checkpoint covers."},
+		{"hook_behind", "Stored events that were not processed yet."},
+		{"hook_last_rejected_timestamp_seconds", "Time of the last delivery of this account that any process rejected.",
+			"reason"},
+		{"hook_turned_away_total", "Requests to the webhook receiver that were rejected.", "reason"},
+		{"hook_queued", "Deliveries that wait to be stored."},
+		{"ssh_refused_total", "Attempts at the SSH port that were refused.", "reason"},
 	} {
 		all[m[0]] = prometheus.NewDesc("opdeck_"+m[0], m[1], m[2:], nil)
 	}
@@ -225,169 +163,49 @@ func (o output) flag(name string, b bool, labels ...string) {
 	o.gauge(name, v, labels...)
 }
 
-func collectSSH(c sshserver.Counters, out output) {
-	for kind, n := range c.Sessions {
-		out.gauge("ssh_sessions", float64(n), kind)
-	}
-	out.gauge("ssh_connections", float64(c.Pending), "pending")
-	out.gauge("ssh_connections", float64(c.Connections), "open")
-	for with, n := range c.Logins {
-		out.count("ssh_logins_total", n, with)
-	}
-	for reason, n := range c.Refused {
-		out.count("ssh_refused_total", n, reason)
-	}
-	for reason, n := range c.Closed {
-		out.count("ssh_sessions_closed_total", n, reason)
-	}
-}
-
-func collectReceiver(c receiver.Counters, out output) {
-	out.count("hook_requests_total", c.Requests)
-	for _, e := range []struct {
-		as string
-		n  int64
-	}{{"new", c.Stored - c.Quarantined}, {"duplicate", c.Duplicates}, {"conflict", c.Conflicts},
-		{"quarantined", c.Quarantined}} {
-		out.count("hook_events_total", e.n, e.as)
-	}
-	for reason, n := range c.Reasons {
-		out.count("hook_unauthorized_total", n, reason)
-	}
-	out.count("hook_turned_away_total", c.Refused, "not_stored")
-	out.count("hook_turned_away_total", c.Limited, "too_much")
-	out.count("hook_turned_away_total", c.Rejected, "malformed")
-	out.count("hook_old_secret_total", c.OldSecret)
-	out.gauge("hook_queued", float64(c.Queued))
-	out.moment("hook_last_event_timestamp_seconds", c.LastAt)
-}
-
-func collectLender(c lendproxy.Counters, out output) {
-	out.gauge("lend_borrowers", float64(c.Borrowers))
-	out.gauge("lend_connections", float64(c.Connections))
-	out.count("lend_unknown_total", c.Unknown)
-	for _, class := range limit.Classes {
-		for _, o := range lending.Outcomes {
-			out.count("lend_calls_total", c.Calls[class][o], string(class), string(o))
-		}
-	}
-}
-
-// calls counts the calls of this process to the service.
-type calls struct {
-	total *prometheus.CounterVec
-	took  *prometheus.HistogramVec
-}
-
-func newCalls() *calls {
-	c := &calls{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "opdeck_calls_total",
-			Help: "Calls to the service that ended, by endpoint class and by kind of error (ok: no error)."},
-			[]string{"class", "kind"}),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "opdeck_call_seconds",
-			Help:    "How long calls took, including the wait for a slot and a session.",
-			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30}}, []string{"class"}),
-	}
-	for _, class := range limit.Classes {
-		c.total.WithLabelValues(string(class), "ok") // create it at 0, so that the first call shows
-	}
-	return c
-}
-
-func (c *calls) saw(call api.Call) {
-	if call.Phase != api.CallEnded {
-		return
-	}
-	kind := string(call.Kind)
-	if kind == "" {
-		kind = "ok"
-	}
-	c.total.WithLabelValues(string(call.Class), kind).Inc()
-	c.took.WithLabelValues(string(call.Class)).Observe(call.Took.Seconds())
-}
-
 // readTimeout bounds the store reads of one scrape.
 const readTimeout = 5 * time.Second
 
-// state is read from the shared store at each scrape. It makes no call.
-type state struct {
-	app *app.App
-	src Sources
-
-	mu   sync.Mutex
-	seen int64               // guarded by mu: the last rotation counted
-	done map[[2]string]int64 // guarded by mu: rotations by kind and outcome
-}
-
-func newState(a *app.App, src Sources) *state {
-	s := &state{app: a, src: src, done: map[[2]string]int64{}}
-	for _, kind := range []session.EventKind{session.EventLogin, session.EventRefresh} {
-		for _, o := range []session.Outcome{session.OK, session.NotSent, session.Unknown, session.Throttled, session.Refused,
-			session.TwoFactor, session.Fenced, session.NoSlot, session.Aborted} {
-			s.done[[2]string{string(kind), string(o)}] = 0
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
-	defer cancel()
-	if st, err := a.SharedSession().Status(ctx); err == nil && len(st.History) > 0 {
-		s.seen = st.History[len(st.History)-1].Seq
-	}
-	return s
-}
-
 // Describe implements prometheus.Collector.
-func (s *state) Describe(ch chan<- *prometheus.Desc) {
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range described {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (s *state) Collect(ch chan<- prometheus.Metric) {
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	out := output(ch)
-	for _, collect := range []func(context.Context, output){s.collectVerdict, s.collectSession, s.collectBudgets,
-		s.collectIndex,
-		s.collectWrites,
-		s.collectApprovals, s.collectHooks, s.collectAudit, s.collectSizes} {
-		collect(ctx, out)
+	out.flag("build_info", true, m.app.Version)
+	m.collectVerdict(ctx, out)
+	out.flag("audit_checkpoint_healthy", m.app.Audit.Health().Checkpoint == nil)
+	for part, read := range map[string]func(context.Context, output) error{"session": m.readSession,
+		"budgets": m.readBudgets, "index": m.readIndex, "approvals": m.readApprovals, "checkpoints": m.readCheckpoints,
+		"hooks": m.readHooks} {
+		out.flag("store_readable", read(ctx, out) == nil, part)
 	}
-	if s.src.SSH != nil {
-		collectSSH(s.src.SSH(), out)
+	if m.src.SSH != nil {
+		for reason, n := range m.src.SSH() {
+			out.count("ssh_refused_total", n, reason)
+		}
 	}
-	if s.src.Hooks != nil {
-		collectReceiver(s.src.Hooks(), out)
-	}
-	if s.src.Lend != nil {
-		collectLender(s.src.Lend(), out)
-	}
-}
-
-func (s *state) collectAudit(ctx context.Context, out output) {
-	h := s.app.Audit.Health()
-	n, err := s.app.Audit.Signer.Uncovered(ctx)
-	out.flag("audit_healthy", h.Err == nil && err == nil) // the trail is in the store
-	out.gauge("audit_waiting", float64(h.Waiting))
-	out.flag("audit_checkpoint_healthy", h.Checkpoint == nil)
-	out.flag("store_readable", err == nil, "checkpoints")
-	if err == nil {
-		out.gauge("audit_uncovered_records", float64(n))
+	if m.src.Hooks != nil {
+		c := m.src.Hooks()
+		out.count("hook_turned_away_total", c.Refused, "not_stored")
+		out.count("hook_turned_away_total", c.Limited, "too_much")
+		out.count("hook_turned_away_total", c.Rejected, "malformed")
+		out.gauge("hook_queued", float64(c.Queued))
 	}
 }
 
-// collectVerdict reports the verdict that opdeck check prints, and the figures behind it.
-func (s *state) collectVerdict(ctx context.Context, out output) {
-	f := app.Facts(ctx, s.app)
-	v := verdict.Conclude(f)
+// collectVerdict reports the verdict that opdeck check prints.
+func (m *Metrics) collectVerdict(ctx context.Context, out output) {
+	facts := app.Facts(ctx, m.app)
+	v := verdict.Conclude(facts)
 	for _, p := range verdict.Parts() {
 		out.gauge("verdict", float64(v.Of(p)), string(p))
-	}
-	for name, part := range map[string]verdict.Part{"service_reachable": verdict.PartService,
-		"store_usable": verdict.PartStore} {
-		if state := v.Of(part); state != verdict.Unknown {
-			out.flag(name, state != verdict.Bad)
-		}
 	}
 	seen := map[verdict.Cause]bool{}
 	for _, f := range v.Findings {
@@ -396,134 +214,64 @@ func (s *state) collectVerdict(ctx context.Context, out output) {
 			out.flag("cause", true, string(f.Cause), string(f.Part), f.Severity.String(), string(f.Follows))
 		}
 	}
-	m := verdict.Measure(f)
-	out.moment("service_last_answer_timestamp_seconds", m.Answered)
-	out.moment("certificate_expiry_timestamp_seconds", m.Certificate)
-	if m.Ahead != nil {
-		out.gauge("clock_ahead_seconds", m.Ahead.Seconds())
-	}
+	out.moment("certificate_expiry_timestamp_seconds", verdict.Measure(facts).Certificate)
 }
 
-// collectSizes reports the disk usage of the databases.
-func (s *state) collectSizes(ctx context.Context, out output) {
-	sizes, err := s.app.Store.Sizes(ctx)
-	out.flag("store_readable", err == nil, "sizes")
-	for _, size := range sizes {
-		out.gauge("store_bytes", float64(size.Data), size.Name, "data")
-		out.gauge("store_bytes", float64(size.Log), size.Name, "log")
-		out.gauge("store_bytes", float64(size.Free), size.Name, "free")
-	}
-}
-
-// collectApprovals counts writes that wait for an approval or have one.
-func (s *state) collectApprovals(ctx context.Context, out output) {
-	n, err := s.app.Approvals.Waiting(ctx)
-	out.flag("approvals_readable", err == nil)
+func (m *Metrics) readSession(ctx context.Context, out output) error {
+	st, err := m.app.SharedSession().Status(ctx)
 	if err != nil {
-		return
+		return err
+	}
+	for _, name := range []string{"live", "none", "rotating", "doubtful", "blocked"} {
+		out.flag("session_state", st.State == name, name)
+	}
+	return nil
+}
+
+func (m *Metrics) readBudgets(ctx context.Context, out output) error {
+	use, err := m.app.Limits.Usage(ctx)
+	for _, u := range use {
+		out.gauge("budget_waiting", float64(u.Waiting), string(u.Class))
+		out.gauge("budget_throttled", float64(u.Throttled), string(u.Class))
+	}
+	return err
+}
+
+func (m *Metrics) readIndex(ctx context.Context, out output) error {
+	f, err := m.app.Index.Freshness(ctx)
+	if err == nil && !f.AsOf.IsZero() {
+		out.gauge("index_age_seconds", max(0, m.app.Now().Sub(f.AsOf).Seconds()))
+	}
+	return err
+}
+
+func (m *Metrics) readApprovals(ctx context.Context, out output) error {
+	n, err := m.app.Approvals.Waiting(ctx)
+	if err != nil {
+		return err
 	}
 	for _, st := range []approval.State{approval.Open, approval.Approved} {
 		out.gauge("approvals_waiting", float64(n[st]), string(st))
 	}
+	return nil
 }
 
-// collectWrites counts writes with an unknown outcome.
-func (s *state) collectWrites(ctx context.Context, out output) {
-	rows, err := s.app.Follow.Pending(ctx)
-	out.flag("store_readable", err == nil, "writes")
-	if err != nil {
-		return
-	}
-	open := 0
-	for _, r := range rows {
-		if r.State != followup.NotSeen && !r.Unsure {
-			open++
-		}
-	}
-	out.gauge("unsettled_writes", float64(open))
-}
-
-// states of a session.
-var states = []string{"live", "none", "rotating", "doubtful", "blocked"}
-
-func (s *state) collectSession(ctx context.Context, out output) {
-	st, err := s.app.SharedSession().Status(ctx)
-	out.flag("store_readable", err == nil, "session")
-	if err != nil {
-		return
-	}
-	out.gauge("token_ttl_seconds", st.Access.TTL.Seconds(), "access")
-	out.gauge("token_ttl_seconds", st.Refresh.TTL.Seconds(), "refresh")
-	out.gauge("token_remaining_seconds", max(0, st.Access.Remaining.Seconds()), "access")
-	out.gauge("token_remaining_seconds", max(0, st.Refresh.Remaining.Seconds()), "refresh")
-	for _, name := range states {
-		out.flag("session_state", st.State == name, name)
-	}
-	out.gauge("session_generation", float64(st.Generation))
-	out.gauge("session_instances", float64(st.Instances))
-	out.count("session_events_total", st.Counts.Logins, "login")
-	out.count("session_events_total", st.Counts.Refreshes, "refresh")
-	out.count("session_events_total", st.Counts.Unauthorized, "unauthorized")
-	out.count("session_events_total", st.Counts.Premature, "premature")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range st.History {
-		if e.Seq > s.seen && (e.Kind == session.EventLogin || e.Kind == session.EventRefresh) {
-			s.done[[2]string{string(e.Kind), string(e.Outcome)}]++
-		}
-	}
-	if n := len(st.History); n > 0 {
-		s.seen = max(s.seen, st.History[n-1].Seq)
-	}
-	for k, n := range s.done {
-		out.count("rotations_total", n, k[0], k[1])
-	}
-}
-
-func (s *state) collectBudgets(ctx context.Context, out output) {
-	use, err := s.app.Limits.Usage(ctx)
-	out.flag("store_readable", err == nil, "budgets")
-	for _, u := range use {
-		class := string(u.Class)
-		out.gauge("budget_limit", float64(u.Recommended), class)
-		out.gauge("budget_used", float64(u.Used), class)
-		out.gauge("budget_room", float64(u.Room), class)
-		out.gauge("budget_waiting", float64(u.Waiting), class)
-		out.gauge("budget_throttled", float64(u.Throttled), class)
-		out.gauge("budget_next_slot_seconds", u.NextSlot, class)
-	}
-}
-
-func (s *state) collectIndex(ctx context.Context, out output) {
-	now := s.app.Now()
-	n, err := s.app.Index.Count(ctx, filter.OperationExpr{}, now)
+func (m *Metrics) readCheckpoints(ctx context.Context, out output) error {
+	n, err := m.app.Audit.Signer.Uncovered(ctx)
 	if err == nil {
-		out.gauge("index_operations", float64(n))
-		f, freshErr := s.app.Index.Freshness(ctx)
-		if err = freshErr; err == nil {
-			out.gauge("index_owed", float64(f.Owed))
-			out.flag("index_complete", f.Complete)
-			if !f.AsOf.IsZero() {
-				out.gauge("index_age_seconds", max(0, now.Sub(f.AsOf).Seconds()))
-			}
-		}
+		out.gauge("audit_uncovered_records", float64(n))
 	}
-	out.flag("store_readable", err == nil, "index")
+	return err
 }
 
-func (s *state) collectHooks(ctx context.Context, out output) {
-	t, err := s.app.Hooks().Trouble(ctx)
-	out.flag("store_readable", err == nil, "hooks")
+func (m *Metrics) readHooks(ctx context.Context, out output) error {
+	t, err := m.app.Hooks().Trouble(ctx)
 	if err != nil {
-		return
+		return err
 	}
-	out.gauge("hook_waiting", float64(t.Backlog.Waiting))
 	out.gauge("hook_behind", float64(t.Backlog.Behind))
-	if t.Backlog.Waiting > 0 {
-		out.moment("hook_waiting_oldest_timestamp_seconds", t.Backlog.Oldest)
-	}
 	for _, c := range t.Rejected {
-		out.count("hook_rejected_total", c.N, c.Reason)
 		out.moment("hook_last_rejected_timestamp_seconds", c.Last, c.Reason)
 	}
+	return nil
 }

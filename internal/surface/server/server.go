@@ -53,8 +53,7 @@ type server struct {
 	sshAt   net.Listener
 	hooks   *receiver.Receiver
 	hooksAt *receiver.Server
-	metrics *metrics.Metrics
-	metered *metrics.Server
+	metrics *metrics.Server
 	lender  *lendproxy.Lender
 	acts    *inFlight
 	shared  *console.Shared // shared by all consoles over SSH
@@ -144,8 +143,8 @@ func (s *server) run(ctx context.Context) error {
 	if s.lender != nil {
 		part("Lending", s.lender.Serve)
 	}
-	if s.metered != nil {
-		part("Metrics", s.metered.Serve)
+	if s.metrics != nil {
+		part("Metrics", s.metrics.Serve)
 	}
 	<-ctx.Done()
 	front.Wait()
@@ -168,17 +167,13 @@ func (s *server) openMetrics(ctx context.Context) error {
 	}
 	var src metrics.Sources
 	if s.ssh != nil {
-		src.SSH = s.ssh.Counters
+		src.SSH = s.ssh.Refused
 	}
 	if s.hooks != nil {
 		src.Hooks = s.hooks.Counters
 	}
-	if s.lender != nil {
-		src.Lend = s.lender.Counters
-	}
-	s.metrics = metrics.New(s.app, src)
 	var err error
-	if s.metered, err = metrics.Listen(ctx, s.metrics, s.app.Config.Serve.Metrics); err != nil {
+	if s.metrics, err = metrics.Listen(ctx, metrics.New(s.app, src), s.app.Config.Serve.Metrics); err != nil {
 		return cannot("[serve] metrics", err)
 	}
 	return nil
@@ -207,8 +202,8 @@ func (s *server) announce() error {
 		at.Lend = s.lender.Addr()
 		lines = append(lines, s.lender.Lines()...)
 	}
-	if s.metered != nil {
-		at.Metrics = s.metered.Addr().String()
+	if s.metrics != nil {
+		at.Metrics = s.metrics.Addr().String()
 		lines = append(lines, fmt.Sprintf("metrics   http://%s/metrics", at.Metrics))
 	}
 	if c := s.app.Config.Notify; c.On() {
@@ -242,14 +237,11 @@ func (s *server) close(ctx context.Context) error {
 	if s.sshAt != nil {
 		_ = s.sshAt.Close()
 	}
-	if s.metered != nil {
-		_ = s.metered.Close()
+	if s.metrics != nil {
+		_ = s.metrics.Close()
 	}
 	if s.lender != nil {
 		_ = s.lender.Close()
-	}
-	if s.metrics != nil {
-		s.metrics.Close()
 	}
 	if s.hooksAt != nil && !s.served { // this closes its port
 		over, cancel := context.WithCancel(ctx)

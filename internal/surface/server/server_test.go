@@ -195,16 +195,12 @@ func TestWebhooksAndMetrics(t *testing.T) {
 	}
 	text := p.scrape()
 	for _, want := range []string{
-		`opdeck_ssh_sessions{kind="console"} 0`, `opdeck_ssh_logins_total{with="key"} 1`,
-		`opdeck_budget_room{class="billing"}`,
 		`opdeck_budget_waiting{class="login"} 0`, `opdeck_budget_throttled{class="general"} 0`,
-		`opdeck_token_remaining_seconds{token="access"}`,
-		`opdeck_rotations_total{kind="login",outcome="ok"} 1`, `opdeck_calls_total{class="billing",kind="ok"}`,
-		`opdeck_hook_events_total{as="new"} 1`,
-		`opdeck_hook_events_total{as="quarantined"} 0`, `opdeck_hook_unauthorized_total{reason=`, `opdeck_index_operations`,
-		`opdeck_service_reachable 1`, `opdeck_store_usable 1`, `opdeck_service_last_answer_timestamp_seconds 1.`,
-		`opdeck_audit_healthy 1`, `opdeck_verdict{part="store"} 1`, `opdeck_verdict{part="session"} 1`,
-		`opdeck_build_info{version="test"} 1`, `opdeck_session_state{state="live"} 1`, `opdeck_call_seconds_bucket`,
+		`opdeck_hook_turned_away_total{reason="malformed"} 0`, `opdeck_hook_queued 0`, `opdeck_hook_behind 0`,
+		`opdeck_audit_checkpoint_healthy 1`, `opdeck_audit_uncovered_records`, `opdeck_index_age_seconds`,
+		`opdeck_approvals_waiting{state="open"} 0`, `opdeck_store_readable{part="session"} 1`,
+		`opdeck_verdict{part="store"} 1`, `opdeck_verdict{part="session"} 1`, `opdeck_verdict{part="audit"} 1`,
+		`opdeck_build_info{version="test"} 1`, `opdeck_session_state{state="live"} 1`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics have no %s", want)

@@ -135,7 +135,6 @@ func (c *conn) verified(
 	if _, cert := key.(*gossh.Certificate); cert {
 		kind = "certificate"
 	}
-	c.srv.stats.add(&c.srv.stats.logins, kind)
 	c.srv.opt.Log.Info("ssh: login", "person", p.Name, "role", string(p.Role), "from", c.addr.String(), "by", kind,
 		"fingerprint", fingerprint(key))
 	if c.attempts.suspicious(m.User()) {
@@ -185,12 +184,12 @@ func (c *conn) failed() {
 		if c.dropped.Load() {
 			reason = "silent"
 		}
-		s.stats.add(&s.stats.refused, reason)
+		s.refused.add(reason)
 		s.logRefused(c.addr, reason)
 		return
 	}
 	for _, r := range reasons {
-		s.stats.add(&s.stats.refused, r)
+		s.refused.add(r)
 	}
 	c.recordAttempts("")
 }

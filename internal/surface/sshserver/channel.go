@@ -53,7 +53,7 @@ func (s *Server) refuse(c *conn, what string) {
 	if c == nil || !c.firstRefusal(what) {
 		return
 	}
-	s.stats.add(&s.stats.refused, "not_offered")
+	s.refused.add("not_offered")
 	s.logRefused(c.addr, "not_offered", "person", c.person.Name, "asked", known(what))
 	s.running.Go(func() {
 		s.note(context.Background(), c.actor(""), api.Event{Name: eventRefused, Object: "ssh",
@@ -127,7 +127,7 @@ func (s *Server) session(_ *ssh.Server, sc *gossh.ServerConn, n gossh.NewChannel
 			return
 		}
 	}
-	s.stats.add(&s.stats.refused, "too_many_sessions")
+	s.refused.add("too_many_sessions")
 	s.logRefused(c.addr, "too_many_sessions", "person", c.person.Name, "why", why)
 	s.note(ctx, c.actor(""), api.Event{Name: eventRefused, Object: "ssh", Detail: "no session: " + why})
 	_ = n.Reject(gossh.ResourceShortage, why)

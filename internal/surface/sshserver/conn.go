@@ -83,7 +83,7 @@ func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
 	go c.readFirst()
 	var ok bool
 	if c.leave, ok = s.preAuth.enter(addr, c, s.stopping); !ok {
-		s.stats.add(&s.stats.refused, "too_many_pending")
+		s.refused.add("too_many_pending")
 		s.logRefused(addr, "too_many_pending")
 		return nil
 	}
@@ -555,13 +555,6 @@ func (l *preAuthLimit) leave(p *place) {
 	if l.inside[p] {
 		l.remove(p)
 	}
-}
-
-// count is the number of admitted connections.
-func (l *preAuthLimit) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.inside)
 }
 
 const (

@@ -92,7 +92,7 @@ func TestTwoHundredAtOnce(t *testing.T) {
 	began, used := time.Now(), processor(t)
 	all := fill(t, h, people, n, 5)
 	rate, each := float64(n)/time.Since(began).Seconds(), (processor(t)-used)/time.Duration(n)
-	if got := h.srv.Counters().Sessions["console"]; got != n {
+	if got := h.sessions(); got != n {
 		t.Errorf("%d sessions are open", got)
 	}
 	all[n-1].key(t, "z")
@@ -105,8 +105,9 @@ func TestTwoHundredAtOnce(t *testing.T) {
 			most)
 	}
 	h.stop()
-	if c := h.srv.Counters(); c.Sessions["console"] != 0 || c.Connections != 0 || c.Closed["server_stop"] != int64(n) {
-		t.Errorf("after the end: %+v", c)
+	if open, on := h.sessions(), len(h.srv.authenticated()); open != 0 || on != 0 ||
+		len(h.trail.find("console.close", "server_stop")) != n {
+		t.Errorf("after the end: %d sessions on %d connections", open, on)
 	}
 	for _, c := range all {
 		if !strings.Contains(c.out.String(), "\x1b[?1049l") {
@@ -192,7 +193,7 @@ func TestSessionsAreCounted(t *testing.T) {
 	for range 300 {
 		_, _ = c.NewSession()
 	}
-	if n := h.srv.Counters().Sessions["console"]; n != 2 {
+	if n := h.sessions(); n != 2 {
 		t.Errorf("%d sessions", n)
 	}
 	fill(t, h, people, 10, 5) // 12 are taken, 4 are kept
@@ -240,7 +241,7 @@ func TestSilentConnections(t *testing.T) {
 		}
 		open = append(open, c)
 	}
-	if n := h.srv.Counters().Pending; n > 8 {
+	if n := h.srv.preAuth.count(); n > 8 {
 		t.Errorf("%d connections of one address are being shaken hands with", n)
 	}
 	x.key(t, "a")
@@ -266,7 +267,7 @@ func TestSilentConnections(t *testing.T) {
 		}
 		return err == nil
 	})
-	if h.srv.Counters().Refused["too_many_pending"] == 0 {
+	if h.srv.Refused()["too_many_pending"] == 0 {
 		t.Error("nobody was turned away")
 	}
 }

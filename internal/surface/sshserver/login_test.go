@@ -33,7 +33,7 @@ func TestWhoComesIn(t *testing.T) {
 			t.Errorf("no %s in the log:\n%s", want, h.log)
 		}
 	}
-	if n := h.srv.Counters().Refused["unknown_key"]; n != 1 {
+	if n := h.srv.Refused()["unknown_key"]; n != 1 {
 		t.Errorf("%d refusals counted", n)
 	}
 	for _, method := range []gossh.AuthMethod{gossh.Password("x"),

@@ -176,8 +176,8 @@ func TestOpenSSHCertificates(t *testing.T) {
 			t.Errorf("%s: %q %q, exit %d", c.name, out, errs, code)
 		}
 	}
-	if n := len(h.srv.Counters().Refused); n < 8 {
-		t.Errorf("%d reasons counted: %v", n, h.srv.Counters().Refused)
+	if n := len(h.srv.Refused()); n < 8 {
+		t.Errorf("%d reasons counted: %v", n, h.srv.Refused())
 	}
 }
 
@@ -276,7 +276,7 @@ func TestOpenSSHConsole(t *testing.T) {
 	c := h.acquire("ana", "ana@127.0.0.1")
 	c.shows(t, "hello")
 	_ = c.Process.Kill() // kill -9 of the client
-	apitest.Soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
+	apitest.Soon(t, "the session is over", func() bool { return h.sessions() == 0 })
 }
 
 func TestOpenSSHDumb(t *testing.T) {
@@ -309,16 +309,16 @@ func TestOpenSSHControlMaster(t *testing.T) {
 	apitest.Soon(t, "the shared connection is there", func() bool { _, err := os.Stat(socket); return err == nil })
 	s := h.acquire("ana", "-S", socket, "-o", "SendEnv=LC_TICK", "ana@127.0.0.1")
 	s.shows(t, "hello ana")
-	if n := h.srv.Counters().Connections; n != 1 {
+	if n := len(h.srv.authenticated()); n != 1 {
 		t.Errorf("%d connections", n)
 	}
 	began := time.Now()
 	_ = s.Process.Kill() // the channel is closed, the connection stays
-	apitest.Soon(t, "the program has ended", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
+	apitest.Soon(t, "the program has ended", func() bool { return h.sessions() == 0 })
 	if took := time.Since(began); took > 8*time.Second { // a second, and what a busy machine adds
 		t.Errorf("the program lived for %s", took)
 	}
-	if n := h.srv.Counters().Connections; n != 1 {
+	if n := len(h.srv.authenticated()); n != 1 {
 		t.Errorf("%d connections after the channel was closed", n)
 	}
 }
@@ -365,8 +365,8 @@ func TestOpenSSHCrowd(t *testing.T) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	if got := h.srv.Counters(); got.Sessions["console"] != n || got.Connections != n {
-		t.Errorf("%d sessions on %d connections, want %d", got.Sessions["console"], got.Connections, n)
+	if on := len(h.srv.authenticated()); h.sessions() != n || on != n {
+		t.Errorf("%d sessions on %d connections, want %d", h.sessions(), on, n)
 	}
 	_, _ = all[n-1].tty.WriteString("z")
 	all[n-1].shows(t, "z]")
@@ -378,7 +378,6 @@ func TestOpenSSHCrowd(t *testing.T) {
 		}
 	}
 	apitest.Soon(t, "everybody is gone", func() bool {
-		got := h.srv.Counters()
-		return got.Sessions["console"] == 0 && got.Connections == 0
+		return h.sessions() == 0 && len(h.srv.authenticated()) == 0
 	})
 }

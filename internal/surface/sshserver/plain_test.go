@@ -123,7 +123,7 @@ func TestPlainIdle(t *testing.T) {
 		}
 		x.key(t, "two\n")
 		time.Sleep(14*time.Minute + 59*time.Second)
-		if h.srv.Counters().Sessions["console"] != 1 {
+		if h.sessions() != 1 {
 			t.Error("the session ended early")
 		}
 		if err := x.Wait(); exitOf(err) != 130 || !strings.HasSuffix(x.out.String(), "This session ends.\n") {
@@ -161,5 +161,5 @@ func TestPlainGone(t *testing.T) {
 	x := h.lines(c)
 	x.shows(t, "plain with ana")
 	_ = c.Close()
-	apitest.Soon(t, "the session is over", func() bool { return h.srv.Counters().Sessions["console"] == 0 })
+	apitest.Soon(t, "the session is over", func() bool { return h.sessions() == 0 })
 }

@@ -263,7 +263,7 @@ func TestLoginsAmongSilentConnections(t *testing.T) {
 				}
 			}
 			lines := strings.Count(h.log.String(), "ssh: connection refused")
-			t.Logf("%d silent connections; %d lines in the log; %v", made.Load(), lines, h.srv.Counters().Refused)
+			t.Logf("%d silent connections; %d lines in the log; %v", made.Load(), lines, h.srv.Refused())
 			if lines > 2*20*(1+int(time.Since(began)/time.Minute)) { // reasons, sources, minutes
 				t.Errorf("%d lines in the log", lines)
 			}

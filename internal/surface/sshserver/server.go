@@ -164,7 +164,7 @@ type Server struct {
 	ssh      *ssh.Server
 	preAuth  *preAuthLimit
 	sessions *sessionLimit
-	stats    stats
+	refused  reasonCounts
 	refusals listen.LogLimit
 
 	stopping chan struct{} // closed when connections are no longer accepted
@@ -443,7 +443,6 @@ func (r *run) body() {
 	if r.exec {
 		kind = "command"
 	}
-	s.stats.opened(kind, 1)
 	s.note(r.ctx, x.who, api.Event{Name: eventOpen, Object: kind, Detail: r.opening()})
 	go r.watch.run()
 
@@ -456,8 +455,6 @@ func (r *run) body() {
 		code, message = api.Interrupted.Exit(), why.message
 	}
 	how := r.how(why, code)
-	s.stats.opened(kind, -1)
-	s.stats.add(&s.stats.closed, how)
 	detail := fmt.Sprintf("%s after %s", how, time.Since(r.began).Round(time.Second))
 	s.note(r.ctx, x.who, api.Event{Name: eventClose, Object: kind, Detail: detail})
 	r.finish(code, message)

@@ -160,7 +160,7 @@ func TestIdle(t *testing.T) {
 		}
 		x.key(t, "k") // it begins anew
 		time.Sleep(14*time.Minute + 59*time.Second)
-		if h.srv.Counters().Sessions["console"] != 1 {
+		if h.sessions() != 1 {
 			t.Error("the session ended early")
 		}
 		began := time.Now()
@@ -208,14 +208,14 @@ func TestKeepAlive(t *testing.T) {
 		c := h.over(pulled)
 		x := h.console(c)
 		time.Sleep(5 * time.Minute)
-		if h.srv.Counters().Sessions["console"] != 1 {
+		if h.sessions() != 1 {
 			t.Fatal("a session that answers was ended")
 		}
 		_ = x
 		close(pulled.pulled)
 		time.Sleep(2 * time.Minute)
-		if n := h.srv.Counters(); n.Sessions["console"] != 0 || n.Connections != 0 {
-			t.Errorf("a session that is gone is still there: %+v", n)
+		if open, on := h.sessions(), len(h.srv.authenticated()); open != 0 || on != 0 {
+			t.Errorf("a session that is gone is still there: %d sessions, %d connections", open, on)
 		}
 		_ = pulled.Conn.Close()
 		_ = c.Close()
@@ -262,8 +262,8 @@ func TestStall(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(40 * time.Second)
-		if n := h.srv.Counters(); n.Sessions["command"] != 0 || n.Connections != 0 {
-			t.Errorf("it still holds %+v", n)
+		if open, on := h.sessions(), len(h.srv.authenticated()); open != 0 || on != 0 {
+			t.Errorf("it still holds %d sessions, %d connections", open, on)
 		}
 		_ = c.Close()
 	})

@@ -121,13 +121,6 @@ func SourceOf(a netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// Len is the number of open connections.
-func (c *Conns) Len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.open)
-}
-
 // connKey is where a request's context holds its connection.
 type connKey struct{}
 

@@ -67,7 +67,7 @@ func TestWhoGivesWay(t *testing.T) {
 		for _, e := range []*end{mine, late} {
 			c.leave(e)
 		}
-		if n := c.Len(); n > 3 || old.gone() {
+		if n := len(c.open); n > 3 || old.gone() {
 			t.Errorf("%d are open, the working one is gone: %v", n, old.gone())
 		}
 		full := &Conns{Max: 1, Source: c.Source}
