@@ -95,8 +95,7 @@ func (c *counter) of(method string) int { c.mu.Lock(); defer c.mu.Unlock(); retu
 // document, which faults break on purpose.
 func newRig(t *testing.T, contract bool, opt sandbox.Options) *rig {
 	t.Helper()
-	opt.Odd = true
-	svc, err := faulty.Open(t.Context(), faulty.Options{Options: opt})
+	svc, err := faulty.Open(t.Context(), faulty.Options{Options: opt, Odd: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,6 @@ type Options struct {
 	Version  string
 	Now      func() time.Time // nil: time.Now
 	Living   bool             // the built-in service changes on its own; see sandbox.Options
-	Odd      bool             // the built-in service's new data have odd values too; see sandbox.Options
 	// Around stands before the built-in service in tests; see sandbox.Options.
 	Around    func(s *sandbox.Service, next http.Handler) http.Handler
 	Upgrading func() // see store.Options
@@ -240,8 +239,7 @@ func openService(ctx context.Context, a *App, opt Options) (*sandbox.Service, er
 	if err := os.MkdirAll(a.State, 0o700); err != nil {
 		return nil, &api.Error{Kind: api.Unavailable, Public: "The state folder cannot be created.", Err: err}
 	}
-	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living, Odd: opt.Odd,
-		Around: opt.Around})
+	s, err := sandbox.Open(ctx, sandbox.Options{Path: path, Now: opt.Now, Living: opt.Living, Around: opt.Around})
 	if err != nil {
 		return nil, &api.Error{Kind: api.Internal, Public: "The built-in service cannot be opened: " + err.Error(), Err: err}
 	}

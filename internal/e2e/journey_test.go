@@ -200,7 +200,7 @@ func TestMoney(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, "")
 	x := w.console(120, 40)
-	x.shows("98,765,432,… EUR", "-1,234.56 EUR", "0.000… EUR", "9.999… USD", "4,200.123… XQZ")
+	x.shows("98,765,432,… EUR", "-1,234.56   EUR", "0.000… EUR", "9.999… USD", "4,200.123… XQZ")
 	x.press("o").types(w.operations()[10].Opid).press(enter).shows("received", "98,765,432,109,876,543,210.99 EUR")
 	x.quit()
 }

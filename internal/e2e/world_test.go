@@ -32,8 +32,7 @@ func newWorld(t *testing.T, opt sandbox.Options, settings string) *world {
 	if opt.Operations == 0 {
 		opt.Operations = 60
 	}
-	opt.Odd = true
-	s, err := faulty.Open(context.Background(), faulty.Options{Options: opt})
+	s, err := faulty.Open(context.Background(), faulty.Options{Options: opt, Odd: true})
 	if err != nil {
 		t.Fatal(err)
 	}

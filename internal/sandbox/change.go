@@ -31,7 +31,7 @@ func (t Tx) Operations(tail string, args ...any) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return renderAll(t.call.ctx, t.Tx, t.call.st.dataset(), ops)
+	return renderAll(t.call.ctx, t.Tx, t.call.st.Seed, ops)
 }
 
 // Insert adds a pending operation, without an event if it is quiet, and returns its id.
@@ -39,7 +39,7 @@ func (t Tx) Insert(created int64, quiet bool) (opid string, err error) {
 	if err := t.Unorder(); err != nil {
 		return "", err
 	}
-	return insertOne(t.call, t.Tx, newWorld(t.call.st.dataset()), newcomer{created: created, quiet: quiet})
+	return insertOne(t.call, t.Tx, newWorld(t.call.st.Seed), newcomer{created: created, quiet: quiet})
 }
 
 // Unorder says that operations come or go: their numbers are then no longer without gaps in the order of time.

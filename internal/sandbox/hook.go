@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
-	"hash/fnv"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -135,42 +134,20 @@ func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
 	return err
 }
 
-// codeShown is the code of the word that a read shows: a word outside the documented list always has the same code
-// above them.
-func codeShown(names []string, word string) int {
-	if code := codeOf(names, word); code >= 0 {
-		return code
-	}
-	h := fnv.New32a()
-	h.Write([]byte(word))
-	return 100 + int(h.Sum32()%900)
-}
-
-func (a *amountJSON) hook() object {
-	if a == nil {
-		return nil
-	}
-	return a.Sum.money().amount()
-}
-
 // raiseOperation sends what a read of o shows.
 func raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
-	var shown operationJSON
-	if err := decode(o.render(c.st.dataset(), nil), &shown); err != nil {
-		return err
-	}
+	a := o.amounts(c.st.Seed)
 	source := object{"account,omitempty", o.account.id}
 	destination := object{"account,omitempty", o.second.id, "beneficiar,omitempty", o.targetID.String}
 	if o.typ == typeDeposit {
 		source, destination = destination, source
 	}
-	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", shown.Opid,
-		"type,omitempty", codeShown(operationTypes, shown.Type),
-		"status,omitempty", codeShown(operationStatuses, shown.Status),
-		"payment_type,omitempty", codeShown(paymentTypes, shown.PaymentType), "is_visible,omitempty", shown.IsVisible,
+	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", o.opid(c.st.Seed),
+		"type,omitempty", o.typ, "status,omitempty", o.status, "payment_type,omitempty", o.pay,
+		"is_visible,omitempty", o.flags&flagVisible != 0,
 		"created_at", hookStamp(o.created), "updated_at", hookStamp(o.updated), "source", source, "destination", destination,
-		"source_amount,omitempty", shown.SourceSum.hook(), "destination_amount,omitempty", shown.DestSum.hook(),
-		"commission_amount,omitempty", shown.Commission.hook(), "current_balance_amount,omitempty", shown.Balance.hook()})
+		"source_amount", a.source.amount(), "destination_amount", a.destination.amount(),
+		"commission_amount", a.commission.amount(), "current_balance_amount", a.balance.amount()})
 }
 
 func raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {

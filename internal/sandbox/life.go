@@ -67,7 +67,7 @@ func addNow(c *call, tx *sql.Tx) error {
 	if err := breakOrder(c.ctx, tx); err != nil {
 		return err
 	}
-	_, err := insertOne(c, tx, newWorld(c.st.dataset()), newcomer{created: c.at.UnixNano()})
+	_, err := insertOne(c, tx, newWorld(c.st.Seed), newcomer{created: c.at.UnixNano()})
 	return err
 }
 
@@ -89,7 +89,7 @@ func (s *store) catchUp(ctx context.Context) error {
 		}
 		gap := c.at.UnixNano() - newest
 		n := min(gap/usual, caughtUp)
-		w := newWorld(c.st.dataset())
+		w := newWorld(c.st.Seed)
 		for i := range n {
 			if _, err := insertOne(c, tx, w, newcomer{created: newest + (i+1)*(gap/n), quiet: true, settled: true}); err != nil {
 				return err

@@ -23,7 +23,7 @@ func getOperation(c *call) (any, error) {
 }
 
 func showOperation(c *call, q querier, o operationRow) (any, error) {
-	list, err := renderAll(c.ctx, q, c.st.dataset(), []operationRow{o})
+	list, err := renderAll(c.ctx, q, c.st.Seed, []operationRow{o})
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func operationTree(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, c.ro, c.st.dataset(), append([]operationRow{o}, children...))
+	list, err := renderAll(c.ctx, c.ro, c.st.Seed, append([]operationRow{o}, children...))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func listOperations(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := renderAll(c.ctx, c.ro, c.st.dataset(), ops)
+	items, err := renderAll(c.ctx, c.ro, c.st.Seed, ops)
 	return p.body(total, items), err
 }
 
@@ -166,7 +166,6 @@ type operationRow struct {
 	parent                   sql.NullInt64
 	customer                 int64
 	created, updated         int64
-	extra                    sql.NullString
 	cuid, customerName       string
 	account                  accountRef
 	account2                 sql.NullInt64
@@ -183,7 +182,6 @@ type accountRef struct {
 }
 
 const operationSelect = `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated,
-	o.extra,
  c.cuid, c.display, a.n, a.id, a.name, a.number, a.currency,
  o.account2, ifnull(b.id,''), ifnull(b.name,''), ifnull(b.number,''), ifnull(b.currency,''),
  o.cpaccount, k.id, k.name, k.number, k.currency, p.suid, p.name, p.bank
@@ -196,7 +194,7 @@ func queryOperations(ctx context.Context, q querier, tail string, args ...any) (
 }
 
 func (o *operationRow) columns() []any {
-	return []any{&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated, &o.extra,
+	return []any{&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated,
 		&o.cuid, &o.customerName, &o.account.n, &o.account.id, &o.account.name, &o.account.number, &o.account.currency,
 		&o.account2, &o.second.id, &o.second.name, &o.second.number, &o.second.currency,
 		&o.target, &o.targetID, &o.targetName, &o.targetNumber, &o.targetCoin, &o.suid, &o.payee, &o.bank}
@@ -281,7 +279,7 @@ var comments = []string{"", "Payment for services", "Invoice settlement", "Salar
 	"ご請求分", "Refund of deposit", "Monthly rent"}
 
 // amounts of o in the currencies of its two sides.
-func (o *operationRow) amounts(data dataset) operationAmounts {
+func (o *operationRow) amounts(seed uint64) operationAmounts {
 	from, to := o.account.currency, o.account.currency
 	if o.account2.Valid {
 		to = o.second.currency
@@ -290,10 +288,7 @@ func (o *operationRow) amounts(data dataset) operationAmounts {
 	if o.parent.Valid {
 		n = o.parent.Int64
 	}
-	if !data.odd {
-		return ordinaryAmounts(data.seed, int(n), from, to)
-	}
-	return drawAmounts(data.seed, int(n), from, to)
+	return drawAmounts(seed, int(n), from, to)
 }
 
 // sides are source and destination: money of a DEPOSIT comes from the
@@ -317,14 +312,14 @@ func (o *operationRow) sides() (source, destination *sideJSON) {
 }
 
 // render gives the REST shape; with documents nil it shows an empty list.
-func (o *operationRow) render(data dataset, documents []documentJSON) json.RawMessage {
-	a := o.amounts(data)
-	d := newDice(data.seed, saltAmount, int(o.n)+1<<42)
+func (o *operationRow) render(seed uint64, documents []documentJSON) json.RawMessage {
+	a := o.amounts(seed)
+	d := newDice(seed, saltAmount, int(o.n)+1<<42)
 	if documents == nil {
 		documents = []documentJSON{}
 	}
 	v := operationJSON{
-		Opid: o.opid(data.seed), IsVisible: o.flags&flagVisible != 0,
+		Opid: o.opid(seed), IsVisible: o.flags&flagVisible != 0,
 		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ),
 		PaymentType: nameOf(paymentTypes, o.pay),
 		CreatedAt:   stamp(o.created), UpdatedAt: stamp(o.updated),
@@ -333,11 +328,7 @@ func (o *operationRow) render(data dataset, documents []documentJSON) json.RawMe
 		Customer: customerRef{o.cuid, o.customerName}, Documents: documents,
 	}
 	v.Source, v.Destination = o.sides()
-	raw := encode(v)
-	if o.extra.Valid {
-		raw = mergePatch(raw, []byte(o.extra.String))
-	}
-	return raw
+	return encode(v)
 }
 
 // documentsOf returns the attached documents by operation.
@@ -376,14 +367,14 @@ func (d *attachedRow) columns() []any {
 }
 
 // renderAll gives the REST shapes of ops with their documents.
-func renderAll(ctx context.Context, q querier, data dataset, ops []operationRow) ([]json.RawMessage, error) {
+func renderAll(ctx context.Context, q querier, seed uint64, ops []operationRow) ([]json.RawMessage, error) {
 	docs, err := documentsOf(ctx, q, ops)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]json.RawMessage, len(ops))
 	for i := range ops {
-		list[i] = ops[i].render(data, docs[ops[i].n])
+		list[i] = ops[i].render(seed, docs[ops[i].n])
 	}
 	return list, nil
 }
@@ -457,10 +448,6 @@ func (m money) rest() *amountJSON {
 	return &amountJSON{Sum: moneyJSON{CurrencyCode: m.currency, Units: m.units, Nanos: m.nanos}}
 }
 
-func (m moneyJSON) money() money {
-	return money{currency: m.CurrencyCode, units: m.Units, nanos: m.Nanos}
-}
-
 func (m money) negative() money {
 	if m.units != "0" && !strings.HasPrefix(m.units, "-") {
 		m.units = "-" + m.units
@@ -493,24 +480,6 @@ func draw(d *dice, currency string, most int) money {
 		m.units = "1"
 	}
 	return m
-}
-
-// operationAmounts are drawn, not stored: they never change.
-type operationAmounts struct{ source, destination, commission, balance money }
-
-func drawAmounts(seed uint64, n int, from, to string) operationAmounts {
-	d := newDice(seed, saltAmount, n)
-	a := operationAmounts{
-		source: draw(&d, from, 2_000_000), commission: draw(&d, from, 40), balance: draw(&d, from, 9_000_000),
-	}
-	a.destination = a.source
-	if to != from {
-		a.destination = draw(&d, to, 2_000_000)
-	}
-	if d.chance(15) {
-		a.commission = money{currency: from, units: "0"}
-	}
-	return a
 }
 
 // change runs f in one transaction, like a call by the service itself.

@@ -128,8 +128,17 @@ func TestSpecialOperations(t *testing.T) {
 		21: `"bigNumber":12345678901234567890`,
 		35: `"destination":null`,
 	} {
-		if body := raw(n); !strings.Contains(body, part) {
+		body := raw(n)
+		if !strings.Contains(body, part) {
 			t.Errorf("operation %d lacks %s: %.300s", n, part, body)
+		}
+		if locks := strings.Count(body, `"isLock":`); locks != 2 || !strings.Contains(body, `"isLock":true`) {
+			t.Errorf("operation %d has %d documents: %s", n, locks, body)
+		}
+	}
+	for n, name := range map[int]string{16: `scan\u001b[2J`, 17: "invoice\u202efdp.exe", 18: "in\u200bvoice", 19: `two\r\nlines`} {
+		if body := raw(n); !strings.Contains(body, name) {
+			t.Errorf("operation %d has no document %q: %s", n, name, body)
 		}
 	}
 	if body := raw(21); !strings.Contains(body, `"riskScore":0.12345678901234568`) ||

@@ -17,17 +17,16 @@ func TestSamplesAreWhatTheySay(t *testing.T) {
 	want := map[string]string{"image/png": "image/png", "image/jpeg": "image/jpeg",
 		"text/plain": "text/plain; charset=utf-8", "application/pdf": "application/pdf"}
 	seen := map[string]bool{}
-	for i := 0; len(seen) < len(want) && i < 60; i++ {
-		o := c.operation(i)
-		cuid := o["customer"].(map[string]any)["cuid"].(string)
-		for _, d := range o["documents"].([]any) {
+	for _, customer := range c.want(200, "GET", "/v2/customer", nil)["items"].([]any) {
+		files := "/v2/customer/" + customer.(map[string]any)["cuid"].(string) + "/file"
+		for _, d := range c.want(200, "GET", files+"?meta.pageSize=100", nil)["items"].([]any) {
 			doc := d.(map[string]any)
 			mime, _ := doc["mime"].(string)
 			if seen[mime] || want[mime] == "" {
 				continue
 			}
 			seen[mime] = true
-			b := c.do("GET", "/v2/customer/"+cuid+"/file/"+doc["guid"].(string), nil).body
+			b := c.do("GET", files+"/"+doc["id"].(string), nil).body
 			if got := http.DetectContentType(b); got != want[mime] || float64(len(b)) != doc["size"].(float64) {
 				t.Errorf("%s: %s, %d bytes of %v", mime, got, len(b), doc["size"])
 			}

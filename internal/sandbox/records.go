@@ -333,7 +333,7 @@ func reportOperations(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, c.ro, c.st.dataset(), rows)
+	list, err := renderAll(c.ctx, c.ro, c.st.Seed, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -362,7 +362,7 @@ func reportRow(operation []byte) []string {
 			}
 		}
 	}
-	_ = json.Unmarshal(operation, &o) // odd records leave cells empty
+	_ = json.Unmarshal(operation, &o) // renderAll made it
 	sum := o.SourceAmount.Sum
 	amount := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%s.%09d", sum.Units, max(sum.Nanos, -sum.Nanos)), "0"),
 		".")

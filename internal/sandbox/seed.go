@@ -27,7 +27,7 @@ func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 	b := newBulk(ctx, tx, 10, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company,
 		comment, email, phone, created, updated, onboarded)`)
-	for i, p := range w.people() {
+	for i, p := range people {
 		d := newDice(w.seed, saltCustomer, i)
 		created := w.newest - int64(i+30)*31*int64(time.Hour)
 		cuid := "D" + d.word(6) + "-" + d.word(4) + "-" + d.word(12)
@@ -136,24 +136,13 @@ var sampleNames = []sampleDoc{
 		"Third version, countersigned"},
 }
 
-// hostileFiles are the first documents of the operations with hostile texts.
-var hostileFiles = map[int]struct{ name, info string }{
-	fileNumber(16, 0): {"scan\x1b[2J\x1b]0;x\x07.pdf", "escape \x1b[31mred"},
-	fileNumber(17, 0): {"invoice\u202efdp.exe", "direction \u202egnp\u202c"},
-	fileNumber(18, 0): {"in\u200bvoice\u2060.pdf", "zero\ufeffwidth"},
-	fileNumber(19, 0): {"two\r\nlines\t.pdf", "tab\tand\nline"},
-}
-
 // sampleFile draws the row of file n; n is negative for free ones.
-func (w dataset) sampleFile(n, customer int, locked bool, created int64) []any {
+func (w *world) sampleFile(n, customer int, locked bool, created int64) []any {
 	d := newDice(w.seed, saltFile, n+1<<40)
 	id := d.uuid()
 	s := pick(&d, sampleNames)
-	if hostile, found := hostileFiles[n]; found {
-		s.name, s.info = hostile.name, hostile.info
-	}
-	if !w.odd && (n < 0 || n >= fileNumber(2, 0)) { // those of the two fixed operations stay
-		s = w.ordinaryDoc(&d, n, customer)
+	if n < 0 || n >= fileNumber(2, 0) { // those of the two fixed operations stay
+		s = drawDoc(&d, n, customer)
 	}
 	size := 200 + d.below(200_000)
 	if strings.HasPrefix(s.mime, "image/") {
@@ -167,13 +156,13 @@ func fileNumber(n, k int) int { return n*8 + k + 1 }
 
 func seedOperations(ctx context.Context, tx *sql.Tx, w *world, count int) error {
 	ops := newBulk(ctx, tx, 50, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2,
-		cpaccount, created, updated, extra)`)
+		cpaccount, created, updated)`)
 	files := newBulk(ctx, tx, 50, fileInsert)
 	links := newBulk(ctx, tx, 100, `INSERT INTO link(op, file, name)`)
 	for n := range count {
 		o := w.draft(n)
 		ops.add(n, o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2), null(o.target),
-			o.created, o.updated, text(o.extra))
+			o.created, o.updated)
 		for k := range o.documents {
 			locked := (o.documentBy+k)%o.lockedOneOf == 0
 			if n < 2 {
@@ -196,13 +185,6 @@ func null(n int) any {
 		return nil
 	}
 	return n
-}
-
-func text(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // bulk inserts rows in groups with one prepared statement.
@@ -275,8 +257,7 @@ func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 		status = o.status
 	}
 	err = execute(c.ctx, tx, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2,
-		cpaccount, created, updated, extra)
-		VALUES(?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, NULL)`,
+		cpaccount, created, updated) VALUES(?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)`,
 		n, status, o.typ, o.pay, flagVisible, o.customer, o.account, null(o.account2), null(o.target), created, created)
 	if err != nil {
 		return "", err

@@ -26,27 +26,9 @@
 //	 1  the same, ended (SUCCESS)
 //	22, 47, 72 …  exchanges with two children each, the next two in the list
 //
-// With Options.Odd (for tests) amounts and states are drawn more widely, one customer
-// has a currency that does not exist, and these are added:
-//
-//	10  units of twenty digits
-//	11  a negative amount: units -1234, nanos -560000000
-//	12  units 0, nanos 1
-//	13  units 9, nanos 999999999
-//	14  an unknown currency, XQZ
-//	15  signs of units and nanos disagree
-//	16  terminal escapes in reference, comment and a file name
-//	17  direction marks (bidi) in comment, counterparty and a file name
-//	18  zero-width characters and stacked marks in reference, comment, customer and a file name
-//	19  line breaks, tab, NUL, backspace in comment and a file name
-//	20  a comment of four thousand characters
-//	21  unknown fields, unknown status, type and payment type
-//	35  fields that are null
-//
 // Numeric codes of operations in webhooks (assumption): status 0 NOTSET,
 // 1 PENDING, 2 PROCESSING, 3 SUCCESS, 4 FAILED, 5 CANCELED, 6 COMPLETED; type
-// and payment type by their place in the documented lists, EXCHANGE 4. A word
-// outside these lists has a code above 99, the same each time.
+// and payment type by their place in the documented lists, EXCHANGE 4.
 //
 // With Options.Living the newest operation is a minute old instead, the others
 // spread over the sixty days before, and customers in VERIFY began to wait today.
@@ -98,7 +80,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -181,8 +162,6 @@ type Options struct {
 	Path       string // SQLite file; "" keeps everything in memory
 	Operations int    // sample operations of a new file, default 500; an existing file keeps its own
 	Seed       uint64 // of ids and sample data; used for a new file only
-	// Odd adds rare and hostile values to the sample data of a new file: for tests.
-	Odd bool
 	// Fresh makes the data run up to now over sixty days, and fills the time since the file was open last.
 	Fresh bool
 	// Living is Fresh, and switches webhooks on, to the Receiver of a process that has the file open. Changes are
@@ -215,7 +194,6 @@ type Options struct {
 type settings struct {
 	Seed       uint64 `json:"seed"`
 	Operations int    `json:"operations"`
-	Ordinary   bool   `json:"ordinary"`         // without the values of Options.Odd
 	Newest     int64  `json:"newest,omitempty"` // creation of the newest sample operation, Unix nanoseconds; 0: baseTime
 	Span       span   `json:"span,omitempty"`   // that sample operations are spread over; 0: minutes apart
 
@@ -250,7 +228,7 @@ func (d *span) UnmarshalText(b []byte) error {
 
 func newSettings(o Options) settings {
 	s := settings{
-		Seed: o.Seed, Operations: o.Operations, Ordinary: !o.Odd,
+		Seed: o.Seed, Operations: o.Operations,
 		AccessTTL: span(DefaultAccessTTL), RefreshTTL: span(DefaultRefreshTTL),
 		Login: DefaultLogin, Password: DefaultPassword,
 		Hook:        hookParameters{JWTSecret: DefaultHookSecret},
@@ -399,30 +377,11 @@ func listUsers(c *call) (any, error) {
 	return p.body(1, items[min(p.offset(), 1):]), nil
 }
 
-// special pins operations of fixed number, the same in every sandbox; the
-// package documentation lists them.
-func special(o *draft, n int, w *world) {
-	if n == 0 || n == 1 {
-		pinned(o, n, w)
+// pin makes the newest operation one to try document work on, and the second an ended one.
+func pin(o *draft, n int, w *world) {
+	if n > 1 {
 		return
 	}
-	patch, ok := specials[n]
-	if !ok || !w.odd {
-		return
-	}
-	d := newDice(w.seed, saltOperation, n+1<<43)
-	o.account2 = -1
-	w.payment(o, &d, typeWithdraw)
-	o.extra = string(encode(patch))
-	o.documents, o.lockedOneOf = 2, 2
-	if o.status != statusPending {
-		o.status, o.updated = statusPending, o.created
-	}
-}
-
-// pinned makes the newest operation one to try document work on, and the
-// second an ended one.
-func pinned(o *draft, n int, w *world) {
 	o.customer = 0
 	o.account = w.byOwner[0][2] // USD
 	o.account2 = -1
@@ -432,40 +391,6 @@ func pinned(o *draft, n int, w *world) {
 	if n == 1 {
 		o.status, o.updated = statusSuccess, o.created+90_000_000_000
 	}
-}
-
-func amount(currency, units string, nanos int64) patch {
-	return patch{"sum": patch{"currencyCode": currency, "units": units, "nanos": nanos}}
-}
-
-// specials are merge patches over the operation of that number.
-var specials = map[int]patch{
-	10: {"reference": "SBX-ODD-10", "comment": "Units of twenty digits",
-		"sourceAmount":      amount("EUR", "98765432109876543210", 990000000),
-		"destinationAmount": amount("EUR", "98765432109876543210", 990000000)},
-	11: {"reference": "SBX-ODD-11", "comment": "Negative amount (reversal)",
-		"sourceAmount": amount("EUR", "-1234", -560000000), "destinationAmount": amount("EUR", "-1234", -560000000)},
-	12: {"reference": "SBX-ODD-12", "comment": "One billionth", "sourceAmount": amount("EUR", "0", 1)},
-	13: {"reference": "SBX-ODD-13", "comment": "One billionth short of ten",
-		"sourceAmount": amount("USD", "9", 999999999)},
-	14: {"reference": "SBX-ODD-14", "comment": "Unknown currency",
-		"sourceAmount": amount("XQZ", "4200", 123456780), "destinationAmount": amount("XQZ", "4200", 123456780)},
-	15: {"reference": "SBX-ODD-15", "comment": "Signs disagree", "sourceAmount": amount("USD", "5", -500000000)},
-	16: {"reference": "SBX-ODD-16\x1b[31m", "comment": "Escapes: \x1b[2J\x1b[H\x1b]52;c;b3BkZWNr\x07\x1b]0;owned\x07 " +
-		"\x9b31m end"},
-	17: {"reference": "SBX-ODD-17", "comment": "Direction: \u202egnp.eciovni\u202c \u2066isolated\u2069 \u200fmark",
-		"destination": patch{"counterpartyAccount": patch{"counterparty": patch{"name": "Acme \u202eknaB\u202c"}}}},
-	18: {"reference": "SBX-\u200bODD\u2060-18", "comment": "Zero width: a\u200bb\u200cc\u200dd\ufeffe and many marks: Z" +
-		strings.Repeat("\u0301\u0323", 20),
-		"customer": patch{"name": "Har\u00adbour\u200b & Finch"}},
-	19: {"reference": "SBX-ODD-19", "comment": "Lines\r\nand\ttabs\x00and\x08backspace\x7f\u2028separator"},
-	20: {"reference": "SBX-ODD-20", "comment": strings.Repeat("A very long comment that goes on. ", 120)},
-	21: {"reference": "SBX-ODD-21", "comment": "Unknown fields and values", "status": "ON_HOLD_REVIEW", "type": "LOAN",
-		"paymentType": "RTP_INSTANT",
-		"riskScore":   0.12345678901234568, "bigNumber": uint64(12345678901234567890), "labels": []string{"vip", "watch"},
-		"provider": patch{"name": "sample rail", "trace": patch{"id": "tr-1", "hops": 3}}},
-	35: {"reference": "SBX-ODD-35", "comment": nil, "destination": nil, "commissionAmount": nil,
-		"currentBalanceAmount": nil},
 }
 
 // rateWindow is the window of the recommended rates.

@@ -21,7 +21,7 @@ const schemaVersion = 1
 // number (see opidOf), those of files are 16 bytes; the
 // numbers of operations run without gaps from 0, the newest. What an
 // operation shows beyond these columns is drawn from the seed and n when it is
-// asked for; extra is a JSON merge patch over that.
+// asked for.
 const schema = `
 CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE customer(n INTEGER PRIMARY KEY, cuid TEXT NOT NULL UNIQUE, puid TEXT NOT NULL, type TEXT NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE cpaccount(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, counterpa
   rails TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
 CREATE TABLE operation(n INTEGER PRIMARY KEY, status INTEGER NOT NULL, type INTEGER NOT NULL, pay INTEGER NOT NULL,
   flags INTEGER NOT NULL, parent INTEGER, customer INTEGER NOT NULL, account INTEGER NOT NULL, account2 INTEGER,
-  cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL, extra TEXT);
+  cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL);
 CREATE TABLE file(n INTEGER PRIMARY KEY, guid BLOB NOT NULL, store INTEGER NOT NULL, customer INTEGER NOT NULL,
   name TEXT NOT NULL, mime TEXT NOT NULL, size INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL,
   locked INTEGER NOT NULL, created INTEGER NOT NULL, content BLOB);

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"crypto/rand"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ var baseTime = time.Date(2026, 11, 2, 8, 30, 0, 0, time.UTC).UnixNano()
 
 // world is what sample operations refer to, drawn from the seed.
 type world struct {
-	dataset
+	seed     uint64
 	newest   int64 // creation of operation 0, Unix nanoseconds
 	gap      int64 // between two operations, nanoseconds; 0: the fixed rhythm of createdAt
 	accounts []worldAccount
@@ -48,9 +47,8 @@ type worldTarget struct {
 	payee                      int
 }
 
-func newWorld(data dataset) *world {
-	people := data.people()
-	w := &world{dataset: data, newest: baseTime, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
+func newWorld(seed uint64) *world {
+	w := &world{seed: seed, newest: baseTime, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
 	for c, p := range people {
 		for i, cur := range p.currencies() {
 			d := newDice(w.seed, saltAccount, len(w.accounts))
@@ -85,7 +83,7 @@ func accountNumber(d *dice, currency string) string {
 	switch currency {
 	case "EUR", "GBP":
 		return "XX" + d.digits(2) + "SBOX" + d.digits(14)
-	case "BTC", "XQZ":
+	case "BTC":
 		return "sb1q" + strings.ToLower(d.word(34))
 	}
 	return d.digits(12)
@@ -98,7 +96,6 @@ type draft struct {
 	customer, account       int
 	account2, target        int // -1: none
 	created, updated        int64
-	extra                   string
 	documents               int
 	documentBy, lockedOneOf int // document k is locked when (documentBy+k) % lockedOneOf == 0
 }
@@ -119,7 +116,7 @@ func exchangeRole(n int) (role int) {
 
 // upToNow is the world of settings whose data run up to a moment of their own.
 func upToNow(st settings) *world {
-	w := newWorld(st.dataset())
+	w := newWorld(st.Seed)
 	if st.Newest != 0 {
 		w.newest = st.Newest
 		w.gap = max(int64(st.Span)/int64(st.Operations), int64(time.Millisecond)*2)
@@ -180,7 +177,7 @@ func (w *world) draft(n int) draft {
 	if o.status != statusPending {
 		o.updated += int64(d.below(86_400_000)) * int64(time.Millisecond)
 	}
-	special(&o, n, w)
+	pin(&o, n, w)
 	if w.gap > 0 {
 		o.updated = max(min(o.updated, w.newest), o.created) // nothing is from the future
 	}
@@ -239,20 +236,12 @@ func (w *world) attachments(o *draft, n int) {
 	o.lockedOneOf = 4
 }
 
-// dataset names the sample data of a file: what is drawn when it is asked for depends on it.
-type dataset struct {
-	seed uint64
-	odd  bool // see Options.Odd
-}
-
-func (st *settings) dataset() dataset { return dataset{st.Seed, !st.Ordinary} }
-
-// settleAfter is the age at which nearly all ordinary operations have ended.
+// settleAfter is the age at which nearly all operations have ended.
 const settleAfter = 6 * 24 * time.Hour
 
-// settle ends an ordinary operation that is older than settleAfter; one of thirty stays open.
+// settle ends an operation that is older than settleAfter; one of thirty stays open.
 func (w *world) settle(o *draft, n int) {
-	if w.odd || w.newest-o.created < int64(settleAfter) || ended(o.status) {
+	if w.newest-o.created < int64(settleAfter) || ended(o.status) {
 		return
 	}
 	if d := newDice(w.seed, saltOperation, n+1<<44); d.below(30) > 0 {
@@ -264,8 +253,11 @@ func (w *world) settle(o *draft, n int) {
 var dollarsPerMille = map[string]int64{"USD": 1000, "EUR": 1080, "GBP": 1260, "JPY": 7, "KWD": 3250, "CAD": 740,
 	"INR": 12, "BTC": 60_000_000}
 
-// ordinaryAmounts are amounts as they occur: many round, a fee below one percent, an exchange by the sample rates.
-func ordinaryAmounts(seed uint64, n int, from, to string) operationAmounts {
+// operationAmounts are drawn, not stored: they never change.
+type operationAmounts struct{ source, destination, commission, balance money }
+
+// drawAmounts draws amounts as they occur: many round, a fee below one percent, an exchange by the sample rates.
+func drawAmounts(seed uint64, n int, from, to string) operationAmounts {
 	d := newDice(seed, saltAmount, n)
 	cents := d.usualCents()
 	a := operationAmounts{source: inCoin(cents, from), commission: money{currency: from, units: "0"}}
@@ -308,7 +300,7 @@ func inCoin(cents int64, currency string) money {
 	return money{currency: currency, units: strconv.FormatInt(nanos/1_000_000_000, 10), nanos: nanos % 1_000_000_000}
 }
 
-// exchanged is an ordinary sum in another currency, by the sample rates less four thousandths.
+// exchanged is the sum in another currency, by the sample rates less four thousandths.
 func (m money) exchanged(to string) money {
 	if to == m.currency {
 		return m
@@ -349,11 +341,11 @@ var customerPapers = map[bool][]sampleDoc{
 		{"bank-statement-%d.pdf", "application/pdf", "BANK_STATEMENT", "Bank statement"}},
 }
 
-// ordinaryDoc draws the document of a file number; a negative one is a customer's own.
-func (w dataset) ordinaryDoc(d *dice, n, customer int) sampleDoc {
+// drawDoc draws the document of a file number; a negative one is a customer's own.
+func drawDoc(d *dice, n, customer int) sampleDoc {
 	from := operationPapers
 	if n < 0 {
-		from = customerPapers[w.people()[customer].corporate][-n%2:][:1]
+		from = customerPapers[people[customer].corporate][-n%2:][:1]
 	}
 	p := pick(d, from)
 	p.name = fmt.Sprintf(p.name, 1000+d.below(9000))
@@ -391,17 +383,7 @@ var people = []person{
 	{true, "Zażółć Gęślą", "", "Zażółć Gęślą Jaźń sp. z o.o.", 3, "EUR", "GBP", ""},
 	{false, "ราตรี", "สุขสวัสดิ์", "", 0, "USD", "EUR", ""},
 	{true, "North Fjord Seafood", "", "North Fjord Seafood AS", 5, "EUR", "USD", ""},
-	{false, "O'Neill-Šťastný", "D’Août 👩‍🚀", "", 6, "GBP", "EUR", "XQZ"},
-}
-
-// people are the customers: without odd ones the last has a usual name and currencies that exist.
-func (w dataset) people() []person {
-	if w.odd {
-		return people
-	}
-	list := slices.Clone(people)
-	list[len(list)-1] = person{false, "Niamh", "O'Neill-Šťastný", "", 6, "GBP", "EUR", ""}
-	return list
+	{false, "Niamh", "O'Neill-Šťastný", "", 6, "GBP", "EUR", ""},
 }
 
 func (p person) display() string {
@@ -465,7 +447,7 @@ func digitsOf(currency string) int {
 		return 0
 	case "KWD":
 		return 3
-	case "BTC", "XQZ":
+	case "BTC":
 		return 8
 	}
 	return 2

@@ -16,10 +16,13 @@ import (
 )
 
 // Data are the data of a service, to be read and changed past the contract.
-type Data struct{ *sandbox.Service }
+type Data struct {
+	*sandbox.Service
+	shown *patches
+}
 
 // Of are the data of a service.
-func Of(s *sandbox.Service) Data { return Data{s} }
+func Of(s *sandbox.Service) Data { return Data{s, &patches{of: map[string]patch{}}} }
 
 // Change is a change of data by the service's own staff. It raises its event.
 type Change struct {
@@ -32,7 +35,7 @@ type Change struct {
 	Units  string // account: new balance
 	Nanos  int64
 	Lock   *bool           // document
-	Set    json.RawMessage // operation: merge patch over its REST shape; requisite: the new list
+	Set    json.RawMessage // operation: merge patch over its REST shape, webhooks excepted; requisite: the new list
 	Unset  bool            // operation: forget an earlier patch
 	Quiet  bool            // operation: no webhook
 	Still  bool            // operation: updatedAt is unchanged
@@ -61,7 +64,7 @@ func (d Data) Change(ctx context.Context, ch Change) error {
 		at := d.Now().UnixNano()
 		switch ch.Kind {
 		case "operation":
-			return changeOperation(ctx, tx, ch, status, at)
+			return d.changeOperation(ctx, tx, ch, status, at)
 		case "customer":
 			return errors.Join(one(ctx, tx, `UPDATE customer SET status = ifnull(?1, status), updated = max(?3, updated + 1),
 				display = ifnull(nullif(?2, ''), display), name = ifnull(nullif(?2, ''), name),
@@ -84,7 +87,7 @@ func (d Data) Change(ctx context.Context, ch Change) error {
 			}
 			return tx.Raise("counterparty", suid)
 		case "document":
-			return changeDocument(ctx, tx, ch, at)
+			return d.changeDocument(ctx, tx, ch, at)
 		}
 		return fmt.Errorf("sandbox: %q cannot be changed", ch.Kind)
 	})
@@ -102,53 +105,31 @@ func one(ctx context.Context, tx sandbox.Tx, text string, args ...any) error {
 	return nil
 }
 
-func changeOperation(ctx context.Context, tx sandbox.Tx, ch Change, status any, at int64) error {
+func (d Data) changeOperation(ctx context.Context, tx sandbox.Tx, ch Change, status any, at int64) error {
 	n, err := tx.Number(ch.ID)
 	if err != nil {
 		return err
 	}
-	var extra *string
-	if err := tx.QueryRowContext(ctx, `SELECT extra FROM operation WHERE n = ?`, n).Scan(&extra); err != nil {
-		return err
-	}
 	if ch.Unset {
-		extra = nil
+		d.shown.forget(ch.ID)
 	}
 	if ch.Set != nil {
-		merged := map[string]any{}
-		if extra != nil {
-			err = decode([]byte(*extra), &merged)
-		}
-		over := map[string]any{}
-		if err := errors.Join(err, decode(ch.Set, &over)); err != nil {
+		over := patch{}
+		if err := decode(ch.Set, &over); err != nil {
 			return err
 		}
-		merge(merged, over)
-		text := string(encode(merged))
-		extra = &text
+		d.shown.add(ch.ID, over)
 	}
-	err = one(ctx, tx, `UPDATE operation SET extra = ?, status = ifnull(?, status),
-		updated = iif(?, updated, max(?, updated + 1)) WHERE n = ?`, extra, status, ch.Still, at, n)
+	err = one(ctx, tx, `UPDATE operation SET status = ifnull(?, status),
+		updated = iif(?, updated, max(?, updated + 1)) WHERE n = ?`, status, ch.Still, at, n)
 	if err != nil || ch.Quiet {
 		return err
 	}
 	return tx.Raise("operation", ch.ID)
 }
 
-// merge is RFC 7396, but null stays null, so that a field can be shown as null.
-func merge(base, over map[string]any) {
-	for k, v := range over {
-		inner, ok := v.(map[string]any)
-		if under, has := base[k].(map[string]any); ok && has {
-			merge(under, inner)
-			continue
-		}
-		base[k] = v
-	}
-}
-
 // changeDocument locks or unlocks a document; the operations with it raise events.
-func changeDocument(ctx context.Context, tx sandbox.Tx, ch Change, at int64) error {
+func (d Data) changeDocument(ctx context.Context, tx sandbox.Tx, ch Change, at int64) error {
 	guid, err := uuid.Parse(ch.ID)
 	if err != nil {
 		return err
@@ -161,11 +142,7 @@ func changeDocument(ctx context.Context, tx sandbox.Tx, ch Change, at int64) err
 		return err
 	}
 	for _, raw := range list {
-		var o struct{ Opid string }
-		if err := json.Unmarshal(raw, &o); err != nil {
-			return err
-		}
-		if err := changeOperation(ctx, tx, Change{ID: o.Opid}, nil, at); err != nil {
+		if err := d.changeOperation(ctx, tx, Change{ID: opidOf(raw)}, nil, at); err != nil {
 			return err
 		}
 	}
@@ -234,7 +211,7 @@ func (d Data) Operation(ctx context.Context, opid string) (raw json.RawMessage, 
 		}
 		list, err := tx.Operations(`WHERE o.n = ?`, n)
 		if err == nil {
-			raw = list[0]
+			raw = d.shown.operation(list[0])
 		}
 		return err
 	})
@@ -250,7 +227,9 @@ func (d Data) Operations(ctx context.Context) (list []json.RawMessage, err error
 			if err != nil || len(some) == 0 {
 				return err
 			}
-			list = append(list, some...)
+			for _, raw := range some {
+				list = append(list, d.shown.operation(raw))
+			}
 		}
 	})
 	return list, err

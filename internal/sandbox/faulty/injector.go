@@ -34,6 +34,7 @@ type Options struct {
 	sandbox.Options
 	Faults   Faults
 	Style    Style
+	Odd      bool          // see Odd
 	Activity time.Duration // an operation moves on this often; 0: never
 }
 
@@ -45,9 +46,9 @@ type Service struct {
 
 // Open opens the service; Close ends it.
 func Open(ctx context.Context, o Options) (*Service, error) {
+	o.Faults.odd = o.Faults.odd || o.Odd
 	in := New(o.Faults)
 	in.style = o.Style
-	o.Odd = o.Odd || o.Faults.odd
 	o.Around = in.Around
 	s, err := sandbox.Open(ctx, o.Options)
 	if err != nil {
@@ -60,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 			}
 		})
 	}
-	return &Service{Of(s), in}, nil
+	return &Service{in.service, in}, nil
 }
 
 // ForeignLogin simulates a login by another client, and counts it.
@@ -90,7 +91,7 @@ func New(f Faults) *Injector {
 	return &Injector{faults: f, fired: map[string]int{}, issued: map[string]time.Time{}, seen: newCounts()}
 }
 
-// Around implements sandbox.Options.Around.
+// Around implements sandbox.Options.Around. It panics if odd values cannot be written.
 func (in *Injector) Around(s *sandbox.Service, next http.Handler) http.Handler {
 	in.service, in.next = Of(s), next
 	in.routes, in.names = http.NewServeMux(), map[string]sandbox.Route{}
@@ -99,6 +100,11 @@ func (in *Injector) Around(s *sandbox.Service, next http.Handler) http.Handler {
 		in.names[rt.Pattern] = rt
 	}
 	in.admin = in.administration()
+	if in.faults.odd {
+		if err := in.service.makeOdd(context.Background()); err != nil {
+			panic(err)
+		}
+	}
 	return in
 }
 
@@ -193,7 +199,7 @@ func (c *call) process() answer {
 func (c *call) pass(r *http.Request) answer {
 	rec := &recorder{header: http.Header{}}
 	c.in.next.ServeHTTP(rec, r)
-	a := answer{status: rec.status, header: rec.header, body: rec.body.Bytes()}
+	a := answer{status: rec.status, header: rec.header, body: c.in.service.shown.body(rec.body.Bytes())}
 	a.refused = a.status >= 400 && a.status < 500
 	return a
 }

@@ -29,7 +29,7 @@ type Faults struct {
 	skew     time.Duration
 	order    string          // of lists of operations; "": newest
 	variants map[string]bool // see variantWords
-	odd      bool            // see sandbox.Options.Odd
+	odd      bool            // see Odd
 }
 
 // String returns the text the faults were read from.

@@ -118,7 +118,7 @@ func opened(t *testing.T, dir string) *app.App {
 	if err := os.WriteFile(conf, []byte(roletest.Config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.Open(t.Context(), app.Options{Odd: true, Around: faulty.New(faulty.Faults{}).Around, ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"),
+	a, err := app.Open(t.Context(), app.Options{Around: faulty.Odd, ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"),
 		Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/views/limits"
@@ -33,7 +34,7 @@ func open(t *testing.T) (*app.App, *clock) {
 	t.Helper()
 	c := &clock{now: time.Now()}
 	env := map[string]string{"HOME": t.TempDir(), "OPDECK_STATE": t.TempDir()}
-	a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }, Now: c.Now, Odd: true})
+	a, err := app.Open(t.Context(), app.Options{Getenv: func(k string) string { return env[k] }, Now: c.Now, Around: faulty.Odd})
 	if err != nil {
 		t.Fatal(err)
 	}

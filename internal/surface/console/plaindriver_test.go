@@ -20,6 +20,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/mask"
+	"opdeck/internal/sandbox/faulty"
 	"opdeck/internal/surface/console"
 )
 
@@ -37,7 +38,7 @@ func world(t *testing.T, more string, mirror bool) *app.App {
 	if err := os.WriteFile(conf, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.Open(t.Context(), app.Options{Odd: true, ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" },
+	a, err := app.Open(t.Context(), app.Options{Around: faulty.Odd, ConfigFlag: conf, StateFlag: filepath.Join(dir, "state"), Getenv: func(string) string { return "" },
 		Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
