@@ -5,23 +5,26 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/reach"
+	"opdeck/api/session"
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/answers"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
@@ -51,58 +54,57 @@ type Finding struct {
 // checkTime bounds each check of something that may not respond.
 const checkTime = 10 * time.Second
 
-// doctor collects findings.
+// doctor tries each step and collects findings. What it meets itself is evidence as any other: own is what the store
+// does not have of it.
 type doctor struct {
 	opt    Options
 	report func(Finding)
+	app    *App // nil: not open
+	own    verdict.Facts
+	told   []string // sentences of the verdict
 	sick   bool
-	failed []string // names of lines
 }
 
-// Doctor checks every step between this program and its service, in order of dependency, and passes each finding to
-// report at once. It returns whether everything is fine. shared is an App that is already open; nil opens one. login:
-// it logs in if there is no session.
+// Doctor tries every step between this program and its service, in order of dependency, and then says what follows, as
+// every surface does; each finding is passed to report. It returns whether everything is fine. shared is an App that is
+// already open; nil opens one. login: it logs in if there is no session.
 func Doctor(ctx context.Context, opt Options, shared *App, login bool, report func(Finding)) bool {
 	opt.Chosen = nil // the report names it
-	d := &doctor{opt: opt.filled(), report: report}
-	last := append([]string{"session", "two-factor", "budget", "lend", "audit", "feed"}, lists...)
+	d := &doctor{opt: opt.filled(), report: report, app: shared}
+	tries := append([]string{"two-factor", "lend"}, lists...)
 	c, ok := d.config(shared)
 	if !ok {
-		for _, name := range append([]string{"name lookup", "tls", "clock", "store"}, last...) {
-			d.add(name, Skipped, "needs the config", "")
-		}
-		return false
-	}
-	d.password(ctx, c)
-	reached := d.network(ctx, c)
-	a, err := shared, error(nil)
-	if a == nil {
-		a, err = Open(ctx, opt)
-	}
-	if err != nil {
-		d.unopened("store", err)
-		for _, name := range last {
-			d.add(name, Skipped, "needs the store", "")
-		}
+		d.skip("needs the config", append([]string{"password", "name lookup", "tls", "connection", "store", "session"},
+			tries...))
 		return false
 	}
 	if shared == nil {
-		defer func() { _ = a.Close() }()
-		ctx = api.WithActor(ctx, a.LocalActor("command"))
+		a, err := Open(ctx, opt)
+		if err != nil {
+			d.unopened("store", err)
+		} else {
+			defer func() { _ = a.Close() }()
+			d.app, ctx = a, api.WithActor(ctx, a.LocalActor("command"))
+		}
 	}
-	reached = d.clock(ctx, a, reached)
-	d.store(ctx, a)
-	live := d.session(ctx, a, login && reached)
-	ready := d.twoFactor(ctx, a, reached, live, login)
-	trail, err := d.verified(ctx, a) // its result is a fact of the verdict
-	v := Verdict(ctx, a)
-	d.budget(v)
-	d.lend(ctx, a)
-	d.audit(v, trail, err)
-	d.feed(ctx, a, v)
-	d.conclude(v, verdict.PartWrites)
-	d.others(v)
-	d.reads(ctx, a, ready)
+	d.password(ctx, c)
+	reached := d.network(ctx, c)
+	if d.app == nil {
+		d.skip("needs the store", append([]string{"session", "budget", "audit", "feed"}, tries...))
+		return false
+	}
+	reached = d.connection(ctx, d.app, reached)
+	failed := d.login(ctx, d.app, login && reached)
+	ready := d.twoFactor(ctx, d.app, reached, login)
+	var pages []Finding // after their causes
+	d.report = func(f Finding) { pages = append(pages, f) }
+	d.reads(ctx, d.app, ready)
+	d.report = report
+	d.lend(ctx, d.app)
+	d.parts(ctx, d.app, failed)
+	for _, f := range pages {
+		report(f)
+	}
 	return !d.sick
 }
 
@@ -111,11 +113,44 @@ func (d *doctor) add(name string, h Health, text, hint string) {
 }
 
 func (d *doctor) find(f Finding) {
-	if f.Health == Failed {
-		d.sick, d.failed = true, append(d.failed, f.Name)
-	}
+	d.sick = d.sick || f.Health == Failed
 	d.report(f)
 }
+
+func (d *doctor) skip(why string, names []string) {
+	for _, name := range names {
+		d.add(name, Skipped, why, "")
+	}
+}
+
+// verdict is that of every surface, with what the doctor has met itself.
+func (d *doctor) verdict(ctx context.Context) verdict.Verdict {
+	f := verdict.Facts{Now: d.opt.Now(), Service: d.own.Service}
+	if d.app != nil {
+		f = factReader{d.app}.all(ctx)
+	}
+	for _, c := range d.own.Calls {
+		c.At, c.Value.Failed, c.Value.Since = f.Now, f.Now, f.Now
+		f.Calls = append(f.Calls, c)
+	}
+	if d.app == nil || f.Store.Value.State == verdict.StoreGood { // else that is why nothing is known
+		f.Config, f.Password = later(d.own.Config, f.Config, f.Now), later(d.own.Password, f.Password, f.Now)
+		f.Clock, f.Certificate = later(d.own.Clock, f.Clock, f.Now), later(d.own.Certificate, f.Certificate, f.Now)
+	}
+	return verdict.Conclude(f)
+}
+
+// later is a fact that was just seen, if it was, else what was known.
+func later[T any](seen, known verdict.Fact[T], now time.Time) verdict.Fact[T] {
+	if seen.Holds == 0 {
+		return known
+	}
+	seen.At = now
+	return seen
+}
+
+// met is a fact that the doctor has just seen.
+func met[T any](v T) verdict.Fact[T] { return verdict.Known(v, "doctor", time.Time{}, readHolds) }
 
 func (d *doctor) config(shared *App) (config.Context, bool) {
 	if shared != nil {
@@ -141,47 +176,120 @@ func (d *doctor) config(shared *App) (config.Context, bool) {
 	return c.context, true
 }
 
-// password checks that the password is available. It does not run a command, which may ask a person.
+// password tries the password.
 func (d *doctor) password(ctx context.Context, c config.Context) {
-	switch {
-	case c.Sandbox:
+	if c.Sandbox {
 		d.add("password", Skipped, "not needed: built-in service", "")
-	default:
-		if _, err := c.Password(ctx, d.opt.Getenv); err != nil {
-			now := d.opt.Now()
-			d.says("password", verdict.Facts{Now: now, Password: verdict.Known(verdict.Password{Source: passwordSetting(c),
-				Fault: err.Error()}, "doctor", now, readHolds)})
-			return
-		}
+		return
+	}
+	p := verdict.Password{Source: passwordSetting(c)}
+	_, err := c.Password(ctx, d.opt.Getenv)
+	if err != nil {
+		p.Fault = err.Error()
+	}
+	if d.own.Password = met(p); err == nil {
 		d.add("password", Healthy, "available", "")
+		return
+	}
+	d.list("password", d.verdict(ctx).In(verdict.PartSession))
+}
+
+// login logs in if wanted and there is no session.
+func (d *doctor) login(ctx context.Context, a *App, wanted bool) error {
+	s, err := a.SharedSession().Status(ctx)
+	if err == nil && wanted && s.State == "none" {
+		err = a.SharedSession().Login(ctx)
+	}
+	return err
+}
+
+// parts says the verdict after all tries; failed is why a login failed, nil if it did not.
+func (d *doctor) parts(ctx context.Context, a *App, failed error) {
+	rep, err := d.verified(ctx, a) // its result is a fact of the verdict
+	a.tried.Store(nil)
+	v := d.verdict(ctx)
+	if failed != nil && len(v.In(verdict.PartSession))+len(v.In(verdict.PartService))+len(v.In(verdict.PartStore)) == 0 {
+		e := api.AsError(failed)
+		d.add("session", Failed, e.Public, remedy.Command(e))
+	}
+	for _, p := range verdict.Parts() {
+		switch {
+		case d.list(string(p), v.In(p)), p == verdict.PartConfig: // its line is the first one
+		case p == verdict.PartStore && v.Of(p) == verdict.Good:
+			d.add(string(p), Healthy, d.where(ctx, a), "")
+		case p == verdict.PartAudit && err == nil && rep != nil && rep.Intact() && v.Of(p) == verdict.Good:
+			d.add(string(p), Healthy, v.Shows(p)+"; "+rep.Summary(), "")
+		case v.Of(p) == verdict.Good:
+			d.add(string(p), Healthy, v.Shows(p), "")
+		case v.Of(p) == verdict.Unknown:
+			d.add(string(p), Skipped, cmp.Or(v.Shows(p), v.Of(p).String()), "")
+		}
+	}
+	switch {
+	case err != nil:
+		d.add("audit", Failed, "The trail cannot be checked: "+err.Error(), "")
+	case rep == nil:
+		d.add("audit", Skipped, "your role may not read the trail", "")
+	case len(rep.Problems) == 0 && !rep.Intact(): // what this host cannot prove is no finding for the others
+		d.add("audit", Warned, rep.Summary(), "opdeck audit verify shows every problem.")
+	}
+	if n, reason := setAside(ctx, a.Hooks().Inbox(), d.opt.Now().Add(-rejectedLately)); n > 0 {
+		d.add("feed", Warned, fmt.Sprintf("%s of the last 24 hours cannot be used, the last one because: %s",
+			plural(n, "delivery", "deliveries"), reason), "opdeck event list --filter status:quarantined shows them.")
 	}
 }
 
-func (d *doctor) store(ctx context.Context, a *App) {
-	if d.conclude(Verdict(ctx, a), verdict.PartStore) {
-		return
+// verified checks the trail; nil without an error: the role may not read it.
+func (d *doctor) verified(ctx context.Context, a *App) (*audit.Report, error) {
+	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
+		return nil, nil
 	}
-	where := "in memory: lost at the end"
+	rep, err := VerifyAudit(ctx, a)
+	return &rep, err
+}
+
+// where describes the store and its size on disk.
+func (d *doctor) where(ctx context.Context, a *App) string {
+	text := "in memory: lost at the end"
 	switch {
 	case a.Store.Core.Engine() == store.Postgres:
-		where = "PostgreSQL"
+		text = "PostgreSQL"
 	case a.Store.Core.Path() != "":
-		where = "SQLite at " + a.Store.Core.Path() + ", on a local disk"
-	}
-	for _, db := range []*store.DB{a.Store.Core, a.Store.Bulk} {
-		if err := errors.Join(db.Usable(ctx), db.Write(ctx, func(*store.Tx) error { return nil })); err != nil {
-			if !d.list("store", Unopened(err, d.opt.Now()).Findings) {
-				d.add("store", Failed, err.Error(), "Check the disk, the folder's permissions or the database.")
-			}
-			return
-		}
+		text = "SQLite at " + a.Store.Core.Path() + ", on a local disk"
 	}
 	sizes, err := a.Store.Sizes(ctx)
 	if err != nil {
-		d.add("store", Warned, where+"; writable; its size cannot be read: "+err.Error(), "")
-		return
+		return text + "; its size cannot be read: " + err.Error()
 	}
-	d.add("store", Healthy, where+"; writable"+sizesOf(sizes), "")
+	return text + sizesOf(sizes)
+}
+
+// list adds findings that no line has yet, and reports whether there are any.
+func (d *doctor) list(name string, found []verdict.Finding) bool {
+	for _, f := range found {
+		if slices.Contains(d.told, f.Sentence) {
+			continue
+		}
+		d.told = append(d.told, f.Sentence)
+		health := Warned
+		if f.Severity == verdict.Critical {
+			health = Failed
+		}
+		text := f.What()
+		if f.Next.Command == "opdeck doctor" { // this is it
+			f.Next.Command = ""
+		}
+		d.find(Finding{Name: name, Health: health, Text: text, Hint: f.Do()})
+	}
+	return len(found) > 0
+}
+
+// unopened adds why there is no App: as the verdict says it if it knows the cause.
+func (d *doctor) unopened(name string, err error) {
+	if !d.list(name, Unopened(err, d.opt.Now()).Findings) {
+		e := api.AsError(err)
+		d.add(name, Failed, e.Public, remedy.Command(e))
+	}
 }
 
 // sizesOf describes the size of the databases on disk.
@@ -199,14 +307,14 @@ func sizesOf(sizes []store.Size) string {
 // twoFactor asks the service whether the machine account has two-factor login on, which no machine can answer (one
 // general call). It renews a session only if renew is true. If the service does not report it, the finding says so. It
 // reports whether the call was answered.
-func (d *doctor) twoFactor(ctx context.Context, a *App, reached, live, renew bool) bool {
+func (d *doctor) twoFactor(ctx context.Context, a *App, reached, renew bool) bool {
 	const name = "two-factor"
 	if !reached {
 		d.add(name, Skipped, "the service does not answer", "")
 		return false
 	}
 	s, err := a.SharedSession().Status(ctx)
-	if err != nil || !live || s.State != "live" || s.Access.Remaining <= 0 && !renew {
+	if err != nil || s.State != "live" || s.Access.Remaining <= 0 && !renew {
 		d.add(name, Skipped, "needs the service and a live session", "opdeck doctor --login creates one.")
 		return false
 	}
@@ -302,7 +410,7 @@ func typed[In, T any](ctx context.Context, d *doctor, a *App, name string,
 	page, err := endpoint.Do(ctx, a.service, list, in)
 	if err != nil {
 		e, health := api.AsError(err), Failed
-		if e.Status == 0 || e.Status == http.StatusForbidden || e.Kind == api.RateLimited {
+		if e.Status == 0 || e.Status >= 400 || e.Kind == api.RateLimited {
 			health = Skipped // that says nothing about how an answer is read
 		}
 		d.add(name, health, e.Own(), remedy.Command(e))
@@ -383,23 +491,14 @@ func (d *doctor) network(ctx context.Context, c config.Context) bool {
 		return false
 	}
 	if proxy := d.proxy(c); proxy != nil {
-		found := d.lookup(ctx, c, proxy.Hostname(), reach.Fault{Class: reach.ProxyFault, Target: proxy.Host})
 		d.add("tls", Skipped, "the proxy makes the connection", "")
-		if !found {
-			d.add("clock", Skipped, "there is no connection to the service", "")
-		}
-		return found
+		return d.lookup(ctx, c, proxy.Hostname(), reach.Fault{Class: reach.ProxyFault, Target: proxy.Host})
 	}
 	if !d.lookup(ctx, c, u.Hostname(), reach.Fault{Class: reach.NoName}) {
 		d.add("tls", Skipped, "needs the address", "")
-		d.add("clock", Skipped, "there is no connection to the service", "")
 		return false
 	}
-	if !d.handshake(ctx, c, u) {
-		d.add("clock", Skipped, "there is no connection to the service", "")
-		return false
-	}
-	return true
+	return d.handshake(ctx, c, u)
 }
 
 // lookup resolves a name; without an address that is the fault.
@@ -408,12 +507,12 @@ func (d *doctor) lookup(ctx context.Context, c config.Context, host string, faul
 		d.add("name lookup", Healthy, host+" is an address", "")
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	limited, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	began := time.Now()
-	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	addrs, err := net.DefaultResolver.LookupHost(limited, host)
 	if err != nil {
-		d.unreached("name lookup", c, fault)
+		d.unreached(ctx, "name lookup", c, fault)
 		return false
 	}
 	d.add("name lookup", Healthy,
@@ -422,13 +521,19 @@ func (d *doctor) lookup(ctx context.Context, c config.Context, host string, faul
 	return true
 }
 
-// unreached says what keeps calls from the service, as the verdict does.
-func (d *doctor) unreached(name string, c config.Context, f reach.Fault) {
-	now := d.opt.Now()
-	ignored := verdict.Config{Ignored: ignoredProxies(c, d.opt.Getenv)}
-	d.says(name, verdict.Facts{Now: now, Service: ServiceHost(c),
-		Config: verdict.Known(ignored, "doctor", now, readHolds), Calls: []verdict.Fact[verdict.Call]{verdict.Known(
-			verdict.Call{Failed: now, Since: now, Fault: f}, "doctor", now, readHolds)}})
+// unreached says what keeps calls from the service, as the verdict does. It is evidence unless the verdict has it: then
+// since when and until when is known.
+func (d *doctor) unreached(ctx context.Context, name string, c config.Context, f reach.Fault) {
+	d.own.Service, d.own.Config = ServiceHost(c), met(verdict.Config{Ignored: ignoredProxies(c, d.opt.Getenv)})
+	found := d.verdict(ctx).In(verdict.PartService)
+	is := func(one verdict.Finding) bool { return one.Cause == verdict.Cause(f.Class) }
+	if !slices.ContainsFunc(found, is) {
+		d.own.Calls = append(d.own.Calls, met(verdict.Call{Class: verdict.Unauthenticated, Route: name, Fault: f}))
+		found = d.verdict(ctx).In(verdict.PartService)
+	}
+	if !d.list(name, found) {
+		d.add(name, Skipped, f.String(), "")
+	}
 }
 
 // handshake connects and, over https, checks the certificate.
@@ -443,11 +548,11 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 		d.add("tls", Failed, e.Public, remedy.Command(e))
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	limited, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	conn, err := new(net.Dialer).DialContext(limited, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		d.unreached("tls", c, reach.OfError(err, false, d.opt.Now()))
+		d.unreached(ctx, "tls", c, reach.OfError(err, false, d.opt.Now()))
 		return false
 	}
 	defer conn.Close()
@@ -457,69 +562,86 @@ func (d *doctor) handshake(ctx context.Context, c config.Context, u *url.URL) bo
 	}
 	conf.ServerName = u.Hostname()
 	t := tls.Client(conn, conf)
-	if err := t.HandshakeContext(ctx); err != nil {
-		d.unreached("tls", c, reach.OfError(err, false, d.opt.Now()))
+	if err := t.HandshakeContext(limited); err != nil {
+		d.unreached(ctx, "tls", c, reach.OfError(err, false, d.opt.Now()))
 		return false
 	}
 	st := t.ConnectionState()
 	until := st.PeerCertificates[0].NotAfter
-	now := d.opt.Now()
-	if !d.says("tls", verdict.Facts{Now: now, Service: ServiceHost(c),
-		Certificate: verdict.Known(verdict.Certificate{Until: until}, "doctor", now, readHolds)}) {
-		d.add("tls", Healthy, fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version),
-			int(until.Sub(now).Hours()/24)), "")
-	}
+	d.own.Certificate = met(verdict.Certificate{Until: until})
+	d.add("tls", Healthy, fmt.Sprintf("%s, certificate valid for %d days", tls.VersionName(st.Version),
+		int(until.Sub(d.opt.Now()).Hours()/24)), "")
 	return true
 }
 
-// clock asks for an answer that needs no login, and compares this host's clock with its Date header. It reports
-// whether the service answers.
-func (d *doctor) clock(ctx context.Context, a *App, reached bool) bool {
+// connection asks for an answer that needs no login, whose Date shows the service's clock. It reports whether the
+// service answers, which ends what kept calls from it, in every process.
+func (d *doctor) connection(ctx context.Context, a *App, reached bool) bool {
+	const name = "connection"
 	if !reached {
-		return false // reported by network
+		d.add(name, Skipped, "there is no connection to the service", "") // network has said why
+		return false
 	}
-	rt, close, err := a.plainCarrier()
+	p, err := a.probe(ctx)
+	switch {
+	case err != nil:
+		d.add(name, Skipped, api.AsError(err).Public, "")
+		return true
+	case p.fault.Class != reach.None:
+		d.unreached(ctx, name, a.Context, p.fault)
+		return false
+	}
+	a.seen.Seen(answers.Answer{Class: verdict.Unauthenticated, Route: http.MethodHead})
+	d.add(name, Healthy, "the service answers", "")
+	if p.date.IsZero() {
+		return true
+	}
+	c := verdict.Clock{Host: a.Session.Owner().Host, Ahead: p.at.Sub(p.date.Add(500 * time.Millisecond))}
+	if st, err := a.Session.Status(ctx); err == nil && a.Store.Core.Engine() == store.Postgres {
+		c.Database = c.Ahead + st.Ahead
+	}
+	d.own.Clock = met(c)
+	return true
+}
+
+// probe is what a request without a login has shown.
+type probe struct {
+	fault reach.Fault // Class None: there is a connection to the service
+	date  time.Time   // by the service's clock, whole seconds; zero: not told
+	at    time.Time   // in the middle of the request, by this host's
+}
+
+// probe asks the service for an answer without a login. The error is one of the config.
+func (a *App) probe(ctx context.Context) (p probe, err error) {
+	rt, done, err := a.plainCarrier()
 	if err != nil {
-		d.add("clock", Skipped, api.AsError(err).Public, "")
-		return reached
+		return p, err
 	}
-	defer close()
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, a.Context.BaseURL, nil)
 	if err != nil {
-		d.add("clock", Skipped, "base_url is not a valid address", "")
-		return false
+		return p, err
 	}
-	began := d.opt.Now()
+	var connected atomic.Bool
+	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
+	began := a.Now()
 	res, err := rt.RoundTrip(req)
 	if err != nil {
-		d.unreached("connection", a.Context, reach.OfError(err, true, d.opt.Now()))
-		d.add("clock", Skipped, "the service does not answer", "")
-		return false
+		p.fault = reach.OfError(err, connected.Load(), a.Now())
+		return p, nil
 	}
 	_ = res.Body.Close()
-	d.add("connection", Healthy, "the service answers", "")
-	middle := began.Add(d.opt.Now().Sub(began) / 2)
-	date, err := http.ParseTime(res.Header.Get("Date"))
-	if err != nil {
-		d.add("clock", Skipped, "the service's answer has no Date", "")
-		return true
+	p.at = began.Add(a.Now().Sub(began) / 2)
+	p.date, _ = http.ParseTime(res.Header.Get("Date"))
+	p.fault = reach.Fault{Class: reach.OfStatus(res.StatusCode), Status: res.StatusCode,
+		After: session.RetryAfter(res.Header)}
+	if !p.fault.Outage() { // the address of a service need not be a page
+		p.fault = reach.Fault{}
 	}
-	skew := middle.Sub(date.Add(500 * time.Millisecond)) // Date has whole seconds
-	now := d.opt.Now()
-	c := verdict.Clock{Host: a.Session.Owner().Host, Ahead: skew}
-	if st, err := a.Session.Status(ctx); err == nil && a.Store.Core.Engine() == store.Postgres {
-		c.Database = skew + st.Ahead
-	}
-	switch {
-	case d.says("clock", verdict.Facts{Now: now, Clock: verdict.Known(c, "doctor", now, readHolds)}):
-	case skew.Abs() < 1500*time.Millisecond:
-		d.add("clock", Healthy, "this clock agrees with the service's", "")
-	default:
-		d.add("clock", Healthy, "this clock and the service's differ by "+format.Duration(skew.Abs()), "")
-	}
-	return true
+	return p, nil
 }
 
 // plainCarrier is a separate transport for a request without a login.
@@ -538,147 +660,4 @@ func (a *App) plainCarrier() (rt http.RoundTripper, close func(), err error) {
 	}
 	t.Proxy, t.OnProxyConnectResponse = through(proxy), reach.ProxyAnswer
 	return t, t.CloseIdleConnections, nil
-}
-
-// session checks the session, and logs in if there is none and login is true. It reports whether calls are possible.
-func (d *doctor) session(ctx context.Context, a *App, login bool) bool {
-	s, err := a.SharedSession().Status(ctx)
-	if err == nil && login && s.State == "none" {
-		if err = a.SharedSession().Login(ctx); err == nil {
-			s, err = a.SharedSession().Status(ctx)
-		}
-	}
-	if err != nil {
-		e := api.AsError(err)
-		d.add("session", Failed, e.Public, remedy.Command(e))
-		return false
-	}
-	v := Verdict(ctx, a)
-	d.conclude(v, verdict.PartService)
-	if d.conclude(v, verdict.PartSession) {
-		return s.State != "blocked"
-	}
-	text := fmt.Sprintf("%s as %s, generation %d, access token %s left", s.State, s.Account, s.Generation,
-		format.Duration(max(0, s.Access.Remaining).Truncate(time.Second)))
-	wrong := v.Of(verdict.PartService) == verdict.Bad
-	switch {
-	case s.State == "doubtful" && s.Access.Dead:
-		d.add("session", Warned, fmt.Sprintf("the tokens of generation %d were revoked at %s", s.Generation,
-			s.Access.ExpiresAt.UTC().Format(time.RFC3339)), "The next call logs in.")
-	case s.State == "doubtful":
-		d.add("session", Warned, text, "The next call resolves it.")
-	case s.State == "none" && wrong, s.Access.Remaining <= 0 && wrong:
-		d.add("session", Skipped, "no valid tokens; a login needs the service", "")
-	case s.State == "none":
-		d.add("session", Healthy, "none yet for "+s.Account+"; the first call logs in", "")
-	case s.Access.Remaining <= 0 && s.State == "live":
-		d.add("session", Healthy,
-			fmt.Sprintf("the tokens of generation %d have expired; the next call renews them", s.Generation), "")
-	default:
-		d.add("session", Healthy, text, "")
-	}
-	return true
-}
-
-// conclude adds the findings of the verdict about a part, and reports whether there is any.
-func (d *doctor) conclude(v verdict.Verdict, part verdict.Part) bool {
-	return d.list(string(part), v.In(part))
-}
-
-// says adds what follows from facts that the doctor has just seen, and reports whether anything is wrong.
-func (d *doctor) says(name string, f verdict.Facts) bool {
-	return d.list(name, verdict.Conclude(f).Findings)
-}
-
-// unopened adds why there is no App: as the verdict says it if it knows the cause.
-func (d *doctor) unopened(name string, err error) {
-	if !d.list(name, Unopened(err, d.opt.Now()).Findings) {
-		e := api.AsError(err)
-		d.add(name, Failed, e.Public, remedy.Command(e))
-	}
-}
-
-func (d *doctor) list(name string, found []verdict.Finding) bool {
-	for _, f := range found {
-		health := Warned
-		if f.Severity == verdict.Critical {
-			health = Failed
-		}
-		text := f.What()
-		if f.Next.Command == "opdeck doctor" { // this is it
-			f.Next.Command = ""
-		}
-		d.find(Finding{Name: name, Health: health, Text: text, Hint: f.Do()})
-	}
-	return len(found) > 0
-}
-
-// others adds critical findings about parts that no line has called failed yet.
-func (d *doctor) others(v verdict.Verdict) {
-	for _, part := range verdict.Parts() {
-		if v.Of(part) == verdict.Bad && !slices.Contains(d.failed, string(part)) {
-			d.conclude(v, part)
-		}
-	}
-}
-
-// part adds the findings about a part, or that it is good or not known, with what shows that.
-func (d *doctor) part(v verdict.Verdict, part verdict.Part) {
-	if d.conclude(v, part) {
-		return
-	}
-	health := Skipped
-	if v.Of(part) == verdict.Good {
-		health = Healthy
-	}
-	d.add(string(part), health, cmp.Or(v.Shows(part), v.Of(part).String()), "")
-}
-
-func (d *doctor) budget(v verdict.Verdict) { d.part(v, verdict.PartBudget) }
-
-// verified checks the trail; nil without an error: the role may not read it.
-func (d *doctor) verified(ctx context.Context, a *App) (*audit.Report, error) {
-	if !api.ActorOf(ctx).Role.May(api.MayAudit) {
-		return nil, nil
-	}
-	rep, err := VerifyAudit(ctx, a)
-	return &rep, err
-}
-
-func (d *doctor) audit(v verdict.Verdict, rep *audit.Report, err error) {
-	const name = string(verdict.PartAudit)
-	switch {
-	case err != nil:
-		d.add(name, Failed, "The trail cannot be checked: "+err.Error(), "")
-	case rep == nil:
-		d.add(name, Skipped, "your role may not read the trail", "")
-	case len(rep.Problems) == 0 && !rep.Intact(): // what this host cannot prove is no finding for the others
-		d.conclude(v, verdict.PartAudit)
-		d.add(name, Warned, rep.Summary(), "opdeck audit verify shows every problem.")
-	case d.conclude(v, verdict.PartAudit):
-	case !rep.Intact():
-		d.add(name, Failed, rep.Summary(), "opdeck audit verify shows every problem.")
-	case rep.Records == 0:
-		d.add(name, Healthy, "the trail is empty", "")
-	default:
-		d.add(name, Healthy, rep.Summary(), "")
-	}
-}
-
-func (d *doctor) feed(ctx context.Context, a *App, v verdict.Verdict) {
-	const name = string(verdict.PartFeed)
-	found := d.conclude(v, verdict.PartFeed)
-	switch n, reason := setAside(ctx, a.Hooks().Inbox(), d.opt.Now().Add(-rejectedLately)); {
-	case n > 0:
-		d.add(name, Warned, fmt.Sprintf("%s of the last 24 hours cannot be used, the last one because: %s",
-			plural(n, "delivery", "deliveries"), reason), "opdeck event list --filter status:quarantined shows them.")
-	case found:
-	case a.Living && a.Config.Webhooks.Listen == "":
-		d.add(name, Skipped,
-			"the built-in service hands its webhooks to an open console or server directly, without an address", "")
-	case a.Config.Webhooks.Listen == "":
-		d.add(name, Skipped, "no webhooks are received ([webhooks] listen is empty)", "")
-	default:
-		d.part(v, verdict.PartFeed)
-	}
 }

@@ -14,6 +14,8 @@ import (
 	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/api/limit"
+	"opdeck/api/reach"
+	"opdeck/internal/domain/answers"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/sandbox"
@@ -172,4 +174,34 @@ func TestAReadOnlyServer(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+}
+
+// TestADoctorThatGetsThrough: what kept calls from the service is not said beside a step that worked, and that step ends
+// it for the other processes. It ends nothing that an answer without a login cannot show.
+func TestADoctorThatGetsThrough(t *testing.T) {
+	for class, ends := range map[reach.Class]bool{reach.TLSIssuer: true, reach.NoName: true, reach.Failed: false} {
+		t.Run(string(class), func(t *testing.T) {
+			a := watched(t, answer(404, "{}"), passwordEnv)
+			err := a.answers.Put(t.Context(), a.Scope(), []answers.Answer{{Class: "billing", Route: "GET /v2/x", By: "serve",
+				Fault: reach.Fault{Class: class, Status: 500}, Ago: time.Minute}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first, _ := Verdict(t.Context(), a).First(); first.Cause != verdict.Cause(class) {
+				t.Fatalf("before it: %+v", first)
+			}
+			named := false
+			Doctor(api.WithActor(t.Context(), a.LocalActor("command")), Options{}, a, false, func(f Finding) {
+				named = named || f.Name == "service" && f.Health == Failed
+			})
+			b, err := Open(t.Context(), Options{ConfigFlag: a.Config.Path, StateFlag: a.State})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = b.Close() }()
+			if over := len(Verdict(t.Context(), b).In(verdict.PartService)) == 0; over != ends || named == ends {
+				t.Errorf("over for another process: %t, named by the doctor: %t", over, named)
+			}
+		})
+	}
 }

@@ -107,31 +107,13 @@ func Probed(ctx context.Context, a *App) verdict.Verdict {
 		v.Of(verdict.PartStore) != verdict.Good {
 		return v
 	}
-	rt, done, err := a.plainCarrier()
+	p, err := a.probe(ctx)
 	if err != nil {
 		return v
 	}
-	defer done()
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, a.Context.BaseURL, nil)
-	if err != nil {
-		return v
-	}
-	c := verdict.Call{Class: "unauthenticated", Route: "HEAD", Good: f.Now}
-	res, err := rt.RoundTrip(req)
-	if err == nil {
-		_ = res.Body.Close()
-		c.Fault = reach.Fault{Class: reach.OfStatus(res.StatusCode), Status: res.StatusCode,
-			After: session.RetryAfter(res.Header)}
-		if !c.Fault.Outage() { // the address of a service need not be a page
-			c.Fault = reach.Fault{}
-		}
-	} else {
-		c.Fault = reach.OfError(err, false, a.Now())
-	}
-	if c.Fault.Class != reach.None {
-		c.Good, c.Failed, c.Since = time.Time{}, f.Now, f.Now
+	c := verdict.Call{Class: verdict.Unauthenticated, Route: http.MethodHead, Good: f.Now}
+	if p.fault.Class != reach.None {
+		c.Fault, c.Good, c.Failed, c.Since = p.fault, time.Time{}, f.Now, f.Now
 	}
 	f.Calls = append(f.Calls, verdict.Known(c, "a request without a login", f.Now, readHolds))
 	return verdict.Conclude(f)

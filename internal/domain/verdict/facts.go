@@ -47,6 +47,13 @@ func (c Call) failing() bool { return c.Fault.Class != reach.None && c.Failed.Af
 // an id that is not known (useless).
 func (c Call) alone() bool { return c.Fault.Class == reach.Useless }
 
+// Unauthenticated is the class of requests without a login. Any answer to one shows that there is a connection, and
+// none that the service is of use.
+const Unauthenticated = "unauthenticated"
+
+// probe reports whether a call had no login.
+func (c Call) probe() bool { return c.Class == Unauthenticated }
+
 // Attempt is a login or a refresh.
 type Attempt struct {
 	Kind  string // "login" or "refresh"

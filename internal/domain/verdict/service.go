@@ -25,7 +25,7 @@ type outage struct {
 // failure, and a route if another one of its class was; otherwise the newest failure concerns all calls.
 func outages(f Facts) []outage {
 	var failing []Fact[Call]
-	var good time.Time // the newest good answer
+	var good, connected time.Time // the newest good answer, and that with those to requests without a login
 	for _, one := range f.Calls {
 		c, known := one.at(f.Now)
 		switch {
@@ -34,15 +34,18 @@ func outages(f Facts) []outage {
 		case c.failing() && c.Fault.Class != reach.Throttled && !c.alone():
 			failing = append(failing, one)
 		}
-		if c.Good.After(good) {
+		if c.Good.After(good) && !c.probe() {
 			good = c.Good
+		}
+		if c.Good.After(connected) {
+			connected = c.Good
 		}
 	}
 	var whole *outage
 	var out []outage
 	for _, one := range failing {
 		c := one.Value
-		if passed(f, c, good) {
+		if passed(f, c, good, connected) {
 			continue
 		}
 		o := outage{fault: c.Fault, since: since(c), at: c.Failed, shows: []Evidence{one.evidence(callShows(c))}}
@@ -57,7 +60,7 @@ func outages(f Facts) []outage {
 	}
 	for _, one := range f.Attempts {
 		a, known := one.at(f.Now)
-		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || outlived(f, a, good) || rotated(f, a.At) ||
+		if !known || a.OK || a.Waits || a.Fault.Class == reach.None || outlived(f, a, good, connected) || rotated(f, a.At) ||
 			step(f, a) || a.Fault.Class == reach.Throttled || a.Fault.Class == reach.NoPassword {
 			continue
 		}
@@ -83,7 +86,7 @@ func useless(f Facts) []outage {
 	var newest time.Time
 	held := map[string]bool{} // classes with a useful answer that still holds
 	for _, one := range f.Calls {
-		if c := one.Value; !c.Good.IsZero() {
+		if c := one.Value; !c.Good.IsZero() && !c.probe() {
 			held[c.Class] = held[c.Class] || f.Now.Sub(c.Good) <= one.Holds
 			if c.Good.After(newest) {
 				newest = c.Good
@@ -126,7 +129,7 @@ func uselessSince(f Facts, class string) (o outage, classes map[string]bool, is 
 	var good time.Time
 	var rows []Fact[Call]
 	for _, one := range f.Calls {
-		if c := one.Value; class == "" || c.Class == class {
+		if c := one.Value; (class == "" || c.Class == class) && !c.probe() {
 			rows = append(rows, one)
 			if c.Good.After(good) {
 				good = c.Good
@@ -179,10 +182,10 @@ func answered(f Facts, class string) (good time.Time) {
 // passed reports whether a failing call was kept from the service by what no longer does: a later call of its class got
 // an answer, or any call or login if the fault is one of every connection, or others that failed like it are answered
 // again. What the service itself answers to one route, an answer to another does not end.
-func passed(f Facts, c Call, good time.Time) bool {
+func passed(f Facts, c Call, good, connected time.Time) bool {
 	switch {
-	case !c.Fault.Answered() && answered(f, c.Class).After(c.Failed),
-		c.Fault.Class.Connecting() && (good.After(c.Failed) || rotated(f, c.Failed)):
+	case c.probe() && good.After(c.Failed), !c.Fault.Answered() && answered(f, c.Class).After(c.Failed),
+		c.Fault.Class.Connecting() && (connected.After(c.Failed) || rotated(f, c.Failed)):
 		return true
 	}
 	return slices.ContainsFunc(f.Calls, func(one Fact[Call]) bool {
@@ -193,8 +196,8 @@ func passed(f Facts, c Call, good time.Time) bool {
 
 // outlived reports whether calls that were answered show that the fault of an attempt is over. They say nothing about a
 // refused login, and without a valid token an answer is a refusal, which says only that there is a connection.
-func outlived(f Facts, a Attempt, good time.Time) bool {
-	return good.After(a.At) && !a.Fault.Answered() && (usable(f) || a.Fault.Class.Connecting())
+func outlived(f Facts, a Attempt, good, connected time.Time) bool {
+	return !a.Fault.Answered() && (good.After(a.At) && usable(f) || connected.After(a.At) && a.Fault.Class.Connecting())
 }
 
 // loginFollows is how long after a refresh that failed the login is expected to have ended.
@@ -259,13 +262,25 @@ func rotated(f Facts, after time.Time) bool {
 // reached reports whether the newest answer of the service still holds and no failure of all calls followed it. A
 // lapsed failure counts as well: it must not turn an older answer into a good one.
 func reached(f Facts) bool {
-	var good time.Time
+	var good, connected time.Time
 	var class string
+	useful := true // no call has failed
 	for _, one := range f.Calls {
 		c := one.Value
-		if age := f.Now.Sub(c.Good); c.Good.After(good) && age <= one.Holds && age >= -ahead {
+		age := f.Now.Sub(c.Good)
+		if age > one.Holds || age < -ahead {
+			useful = useful && !(c.failing() && c.Fault.Answered())
+			continue
+		}
+		if c.Good.After(connected) {
+			connected = c.Good
+		}
+		if c.Good.After(good) && !c.probe() {
 			good, class = c.Good, c.Class
 		}
+	}
+	if good.IsZero() && useful { // nothing has been called: there is a connection
+		good = connected
 	}
 	whole := func(o outage) bool { return o.class == "" }
 	if good.IsZero() || slices.ContainsFunc(useless(f), whole) {
@@ -273,12 +288,12 @@ func reached(f Facts) bool {
 	}
 	for _, one := range f.Calls {
 		if c := one.Value; c.failing() && !c.alone() && (c.Class == class || !good.After(since(c))) &&
-			c.Fault.Class != reach.Throttled && !passed(f, c, good) {
+			c.Fault.Class != reach.Throttled && !passed(f, c, good, connected) {
 			return false
 		}
 	}
 	for _, one := range f.Attempts {
-		if a := one.Value; !a.OK && !a.Waits && !a.Fault.Answered() && !outlived(f, a, good) && !rotated(f, a.At) {
+		if a := one.Value; !a.OK && !a.Waits && !a.Fault.Answered() && !outlived(f, a, good, connected) && !rotated(f, a.At) {
 			return false
 		}
 	}

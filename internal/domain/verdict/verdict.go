@@ -262,10 +262,12 @@ func showService(f Facts) (bool, string) {
 	if !reached(f) {
 		return false, "no recent good answer"
 	}
-	var newest Call
+	var newest Call // with a login, if there is one
 	for _, one := range f.Calls {
-		if one.Value.Good.After(newest.Good) {
-			newest = one.Value
+		c, known := one.at(f.Now)
+		if known && !c.Good.IsZero() && (newest.Class == "" || newest.probe() && !c.probe() ||
+			newest.probe() == c.probe() && c.Good.After(newest.Good)) {
+			newest = c
 		}
 	}
 	return true, newest.Route + " was answered at " + clock(newest.Good)
@@ -298,7 +300,7 @@ func showSession(f Facts) (bool, string) {
 	case loginWorks(f):
 		return true, "the tokens have expired, and the last login succeeded"
 	case s.State == "none":
-		return false, "there are no tokens yet"
+		return false, "there are no tokens yet; the first call logs in"
 	}
 	return false, "there are no valid tokens"
 }
