@@ -486,10 +486,21 @@ func (e *Env) VerdictLines(w int) []string {
 	if !wrong || e.Theme.Linear {
 		return e.Sentence(present.VerdictLine(e.Present(), e.Verdict()), w)
 	}
-	out := e.Sentence(present.FindingSays(f), w)
-	for i, fact := range present.Advice(e.Present(), f) {
-		if i > 0 && w < labelled {
-			break
+	advice := present.Advice(e.Present(), f)
+	if w < labelled {
+		advice = advice[:1]
+	}
+	return append(e.Sentence(present.FindingSays(f), w), e.Labelled(advice, w)...)
+}
+
+// Labelled draws facts below the first line of the verdict, wrapped at w cells; labels have at most four letters. Plain
+// mode says them without.
+func (e *Env) Labelled(facts []present.Fact, w int) []string {
+	var out []string
+	for _, fact := range facts {
+		if e.Theme.Linear {
+			out = append(out, fact.Value)
+			continue
 		}
 		label := draw.Space(draw.Width(e.Theme.Sign(theme.Warn))+1) + draw.Fit(fact.Label, 4) + " "
 		for n, l := range draw.Hang(label+fact.Value, draw.Width(label), max(w, 1)) {

@@ -460,9 +460,6 @@ var UnsettledColumns = []Column[followup.Row]{
 var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "who", "sent", "until",
 	"last check", "next check", "checks", "state", "ref")
 
-// UnsettledShort are the columns of the writes with an unknown outcome beside other tables.
-var UnsettledShort = Named(UnsettledColumns, "sent", "write")
-
 // Unsettled says what is not known of a write, until when it may arrive, and what is done about it.
 func Unsettled(o Options, r followup.Row) string {
 	what, sent := safe(r.What(), 90), o.clock(r.Sent)

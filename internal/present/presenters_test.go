@@ -74,7 +74,7 @@ var presenters = map[string]any{
 	"Findings":    func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
 	"Evidence":    Evidence, "EvidenceOf": EvidenceOf, "FindingStep": FindingStep, "FindingSays": FindingSays, "Advice": func(o Options, f verdict.Finding) []Fact { return Advice(o, f) }, "PartLine": func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
 	"VerdictHeadline": VerdictHeadline, "VerdictLine": VerdictLine,
-	"UnsettledShort": UnsettledShort, "Value": Value, "Verified": Verified,
+	"Value": Value, "Verified": Verified,
 
 	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
 	"Exact":   eachField(func(_ Options, f field.Field[api.Operation], op api.Operation) any { return Exact(f, op, 64) }),

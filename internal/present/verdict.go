@@ -3,6 +3,7 @@ package present
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
@@ -44,6 +45,64 @@ func FindingLine(o Options, f verdict.Finding) Sentence {
 func Advice(o Options, f verdict.Finding) []Fact {
 	return []Fact{{Label: "do", Value: safe(step(o, f.Next), 600), Long: true},
 		{Label: "who", Value: safe(string(f.Who), 120), Long: true}}
+}
+
+// Change is something that happened on a host of this store.
+type Change struct {
+	At   time.Time // by the store's clock
+	What string    // "opdeck 1.4.0 started on edge-1"
+}
+
+// Around is what still works and what changed before the first cause, for the person on call; others is the number of
+// other people with a console.
+func Around(v verdict.Verdict, others int, changes []Change) []Fact {
+	by := map[string][]string{}
+	for _, a := range v.Abilities() {
+		word := "Works: "
+		switch a.State {
+		case verdict.Bad:
+			word = "Does not work: "
+		case verdict.Unknown:
+			word = "Not known: "
+		}
+		by[word] = append(by[word], a.Name)
+	}
+	var now []string
+	for _, word := range []string{"Works: ", "Does not work: ", "Not known: "} {
+		if names := by[word]; names != nil {
+			now = append(now, word+strings.Join(names, ", ")+".")
+		}
+	}
+	if others > 0 {
+		now = append(now, format.Plural(others, "other person has", "others have")+" a console open.")
+	}
+	out := []Fact{{Label: "now", Value: strings.Join(now, " "), Long: true}}
+	if f, wrong := v.First(); wrong && !f.Since.IsZero() {
+		if before := changedBefore(f.Since, changes); before != "" {
+			out = append(out, Fact{Label: "past", Value: before, Long: true})
+		}
+	}
+	return out
+}
+
+// mostChanges and changedWithin bound the changes that Around names.
+const mostChanges, changedWithin = 2, 24 * time.Hour
+
+// changedBefore names the newest changes before a time, newest first.
+func changedBefore(since time.Time, changes []Change) string {
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		return c.At.After(since) || since.Sub(c.At) > changedWithin
+	})
+	slices.SortFunc(changes, func(a, b Change) int { return b.At.Compare(a.At) })
+	var out []string
+	for _, c := range changes[:min(len(changes), mostChanges)] {
+		before := format.Duration(since.Sub(c.At).Round(time.Second))
+		out = append(out, before+" before it: "+safe(c.What, 300))
+	}
+	if out == nil {
+		return ""
+	}
+	return strings.Join(out, "; ") + "."
 }
 
 // FindingSays is a finding without its next step.

@@ -91,13 +91,7 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 }
 
 // Content implements ui.Contenter.
-func (s *Screen) Content() ui.Content { return s.content(s.H) }
-
-// Details is the content without plots, for the on-call page.
-func (s *Screen) Details() ui.Content { return s.content(0) }
-
-// content is the content for h lines.
-func (s *Screen) content(h int) ui.Content {
+func (s *Screen) Content() ui.Content {
 	switch th := s.env.Theme; {
 	case s.Err != nil:
 		return s.Failed(s.Err)
@@ -108,7 +102,7 @@ func (s *Screen) content(h int) ui.Content {
 	case th.Linear:
 		return ui.Content{Lines: s.spoken()}
 	}
-	return ui.Content{Lines: s.table(h)}
+	return ui.Content{Lines: s.table()}
 }
 
 const reading = "Reading the budgets …"
@@ -162,7 +156,7 @@ func (s *Screen) columns(plotted bool) columns {
 	return c
 }
 
-func (s *Screen) table(h int) []string {
+func (s *Screen) table() []string {
 	said := []string{""}
 	for _, f := range s.env.Verdict().In(verdict.PartBudget) {
 		said = append(said, s.env.Sentence(present.FindingStep(s.env.Present(), f), s.W)...)
@@ -172,7 +166,7 @@ func (s *Screen) table(h int) []string {
 			said = append(said, s.env.Theme.Dim.Render(l))
 		}
 	}
-	plots := s.plots(h - 2 - len(s.usage) - len(said))
+	plots := s.plots(s.H - 2 - len(s.usage) - len(said))
 	th, c := s.env.Theme, s.columns(len(plots) > 0)
 	title := map[string]string{}
 	for _, c := range present.BudgetColumns {

@@ -1,6 +1,5 @@
-// Package oncall is the page of the person on call: what is wrong, the state of each part, and below it session,
-// budgets and the writes with an unknown outcome. It prints the verdict, embeds the content of other screens, and costs
-// no call.
+// Package oncall is the page of the person on call: what is wrong, what to do and who can do it; what still works and
+// what changed before; and the state of each part, whose screen has the rest. It prints the verdict and costs no call.
 package oncall
 
 import (
@@ -10,8 +9,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"opdeck/api"
-	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -21,71 +18,52 @@ import (
 	"opdeck/ui/widget"
 )
 
-// Pending reads the writes whose outcome is unknown, oldest first.
-type Pending func(ctx context.Context) ([]followup.Row, error)
-
-// Embedded is a screen whose details this page shows.
-type Embedded interface {
-	ui.Screen
-	ui.Ticker
-	Reload() tea.Cmd
-	// Details is its content without the verdict.
-	Details() ui.Content
+// Around is what the verdict does not know.
+type Around struct {
+	Others  int // other people with a console on this store
+	Changes []present.Change
 }
 
 // Screen implements ui.Screen.
 type Screen struct {
 	ui.Page
-	env      *ui.Env
-	pending  Pending
-	embedded []Embedded
-	writes   []followup.Row
+	env    *ui.Env
+	read   func(ctx context.Context) (Around, error)
+	around Around
+	since  time.Time // the beginning of the cause for which around was read
 }
 
-// New returns the page with embedded screens, which have the same env.
-func New(env *ui.Env, pending Pending, embedded ...Embedded) *Screen {
-	s := &Screen{env: env, pending: pending, embedded: embedded}
+// New returns the page; read reads the store.
+func New(env *ui.Env, read func(ctx context.Context) (Around, error)) *Screen {
+	s := &Screen{env: env, read: read}
 	s.Page = ui.NewPage(env, s, "store", "")
 	return s
 }
 
 // Reload implements ui.PageScreen.
-func (s *Screen) Reload() tea.Cmd {
-	cmds := []tea.Cmd{s.env.ReadVerdict(), s.load()}
-	for _, p := range s.embedded {
-		cmds = append(cmds, p.Reload())
-	}
-	return tea.Batch(cmds...)
-}
+func (s *Screen) Reload() tea.Cmd { return tea.Batch(s.env.ReadVerdict(), s.load()) }
 
-// load reads the writes with an unknown outcome.
+// load reads what is around the verdict. What cannot be read is not shown: the verdict says that of the store.
 func (s *Screen) load() tea.Cmd {
-	return ui.Reading(s.env, s.Loads, s.pending, func(rows []followup.Row, at time.Time, err error) {
-		if s.Err = api.AsError(err); err == nil {
-			s.writes, s.At = rows, at
+	return ui.Reading(s.env, s.Loads, s.read, func(a Around, at time.Time, err error) {
+		if s.around, s.At = a, at; err != nil {
+			s.around = Around{}
 		}
 	})
 }
 
-// Answer implements ui.PageScreen: it passes news to the embedded screens.
+// Answer implements ui.PageScreen: another cause has another past.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
-	var acts ui.Many
-	var cmds []tea.Cmd
-	for _, p := range s.embedded {
-		a, cmd := ui.Update(p, msg)
-		if a != nil {
-			acts = append(acts, a)
+	switch msg.(type) {
+	case ui.Shown:
+		return nil, s.Reload()
+	case ui.VerdictFacts:
+		if f, _ := s.env.Verdict().First(); !f.Since.Equal(s.since) {
+			s.since = f.Since
+			return nil, s.load()
 		}
-		cmds = append(cmds, cmd)
 	}
-	changed, ok := msg.(ui.Changed)
-	if _, shown := msg.(ui.Shown); shown || ok && changed.Kind == ui.KindAudit {
-		cmds = append(cmds, s.env.ReadVerdict(), s.load())
-	}
-	if acts == nil {
-		return nil, tea.Batch(cmds...)
-	}
-	return acts, tea.Batch(cmds...)
+	return nil, nil
 }
 
 // OwnKey implements ui.PageScreen.
@@ -100,24 +78,6 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 	}
 	return nil, nil, false
 }
-
-// embeddedHeight is the height that embedded screens get: what they say is not to be filled up.
-const embeddedHeight = 4
-
-// Refresh implements ui.PageScreen: the embedded screens are as wide as their sections.
-func (s *Screen) Refresh() {
-	left, right := s.Widths()
-	for i, p := range s.embedded {
-		w := left
-		if s.beside(i) && right > 0 {
-			w = right
-		}
-		p.Update(tea.WindowSizeMsg{Width: s.Inner(w), Height: embeddedHeight})
-	}
-}
-
-// beside reports whether an embedded screen is to the right of the first one.
-func (s *Screen) beside(i int) bool { return i == 1 }
 
 // row is the line of a part: its title, and the screen that enter opens.
 type row struct {
@@ -138,37 +98,47 @@ func rows() []row {
 // titles is the width of the titles of the lines with the gap after them.
 const titles = 13
 
-// Content implements ui.Contenter: what is wrong, the parts, and then what they rest on.
+// Content implements ui.Contenter: what is wrong, what is around it, and the parts.
 func (s *Screen) Content() ui.Content {
-	c := ui.Content{Lines: s.found(), Sections: []ui.Section{s.parts()}}
-	var more []ui.Section // of the embedded screens, where there is room
-	for i, p := range s.embedded {
-		details := p.Details()
-		c.Sections = append(c.Sections, ui.Section{Title: p.Title(), Lines: details.Lines, Beside: s.beside(i)})
-		if _, right := s.Widths(); right > 0 {
-			more = append(more, details.Sections...)
-		}
-	}
-	if len(s.writes) > 0 && s.Err == nil {
-		c.Sections = append(c.Sections, s.list())
-	}
-	c.Sections = append(c.Sections, more...)
-	return c
+	return ui.Content{Lines: s.found(), Sections: []ui.Section{s.parts()}}
 }
 
-// found is the first line of the verdict; in plain mode, which has no room for the parts, it is every finding.
+// low is the height below which what, do and who are cut to five lines.
+const low = 8
+
+// found is the first line of the verdict with what is around it; in plain mode, which has no room for the parts, it is
+// every finding.
 func (s *Screen) found() []string {
-	out := s.env.VerdictLines(s.W)
-	if !s.env.Theme.Linear {
-		return out
-	}
 	v := s.env.Verdict()
+	f, wrong := v.First()
+	if wrong && s.H < low && !s.env.Theme.Linear {
+		return s.short(f)
+	}
+	out := s.env.VerdictLines(s.W)
 	for i, f := range v.Findings {
-		if _, wrong := v.First(); i > 0 || !wrong {
+		if s.env.Theme.Linear && (i > 0 || !wrong) {
 			out = append(out, s.env.Sentence(present.FindingLine(s.env.Present(), f), s.W)...)
 		}
 	}
-	return out
+	return append(out, s.env.Labelled(present.Around(v, s.around.Others, s.around.Changes), s.W)...)
+}
+
+// short is what, do and who in five lines, for a window that has no more; the lines of the parts and their screens have
+// all of it.
+func (s *Screen) short(f verdict.Finding) []string {
+	advice := present.Advice(s.env.Present(), f)
+	out := cut(s.env.Sentence(present.FindingSays(f), s.W), 2)
+	out = append(out, cut(s.env.Labelled(advice[:1], s.W), 2)...)
+	return append(out, cut(s.env.Labelled(advice[1:], s.W), 1)...)
+}
+
+// cut leaves at most n lines, the last of which says that there are more.
+func cut(lines []string, n int) []string {
+	if len(lines) <= n {
+		return lines
+	}
+	last := lines[n-1]
+	return append(lines[:n-1:n-1], draw.Cut(last, max(draw.Width(last)-1, 0)))
 }
 
 // parts are a line for each part, and one for those of which nothing is known and nothing has to be.
@@ -204,20 +174,8 @@ func (s *Screen) parts() ui.Section {
 // optional is the first of rows of which nothing has to be known.
 const optional = 8
 
-// list names the writes without a known outcome.
-func (s *Screen) list() ui.Section {
-	return ui.Section{Title: "Writes with an unknown outcome", Hang: len("15:04:05  "),
-		Lines: ui.Rows(s.env, s.env.Present(), present.UnsettledShort, s.writes, ui.PlainWidth)}
-}
-
 // NextTick implements ui.Ticker.
-func (s *Screen) NextTick(now time.Time) time.Time {
-	next := s.env.VerdictEnds(now)
-	for _, p := range s.embedded {
-		next = ui.Sooner(next, p.NextTick(now))
-	}
-	return next
-}
+func (s *Screen) NextTick(now time.Time) time.Time { return s.env.VerdictEnds(now) }
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Key { return s.PageKeys(false) }

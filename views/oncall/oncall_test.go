@@ -12,13 +12,12 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
 
-	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/api/session"
-	"opdeck/internal/domain/followup"
 	"opdeck/internal/domain/presence"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/domain/verdict/verdicttest"
+	"opdeck/internal/present"
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
@@ -29,33 +28,29 @@ import (
 
 type sessionCalls = sessions.Session
 
-// world is what all parts ask; what none of them may call ends the test.
+// world is what the pages ask; what none of them may call ends the test.
 type world struct {
 	sessionCalls
-	status session.Status
-	usage  []limit.Usage
-	writes []followup.Row
+	around Around
 	err    error
 	reads  int
 }
 
 func (w *world) Status(context.Context) (session.Status, error) {
 	w.reads++
-	return w.status, w.err
+	return session.Status{State: "live", AsOf: uitest.NewClock().Now()}, w.err
 }
 func (w *world) Connected(context.Context) ([]presence.Place, error) { w.reads++; return nil, w.err }
-func (w *world) Usage(context.Context) ([]limit.Usage, error)        { w.reads++; return w.usage, w.err }
-func (w *world) pending(context.Context) ([]followup.Row, error)     { w.reads++; return w.writes, w.err }
+func (w *world) Usage(context.Context) ([]limit.Usage, error)        { w.reads++; return nil, w.err }
+func (w *world) read(context.Context) (Around, error)                { w.reads++; return w.around, w.err }
 
+// newWorld is a store with two other people, on which a server was started, and where two files changed since.
 func newWorld() *world {
-	now := uitest.NewClock().Now()
-	return &world{
-		status: session.Status{State: "live", Account: "ops@example.com", BaseURL: "https://pay.example", Generation: 3, AsOf: now,
-			Access: session.Lifetime{TTL: 5 * time.Minute, ExpiresAt: now.Add(4 * time.Minute)}},
-		usage: []limit.Usage{{Class: limit.Billing, Used: 12, Recommended: 12, NextSlot: 21, Throttled: 2}, {Class: limit.General, Used: 1, Recommended: 20, Room: 19}},
-		writes: []followup.Row{{State: followup.Unknown, Sent: now.Add(-time.Minute),
-			Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: "7f3a2b10-0000", Item: "g-1", Name: "a\x1b[31m.pdf"}}},
-	}
+	return &world{around: Around{Others: 2, Changes: []present.Change{
+		{At: verdicttest.Noon.Add(-2 * time.Hour), What: "opdeck 1.4.0 started on edge-1"},
+		{At: verdicttest.Noon.Add(-90 * time.Second), What: "/etc/opdeck/con\x1b[31mfig.toml changed"},
+		{At: verdicttest.Noon.Add(-25 * time.Hour), What: "opdeck 1.3.0 started on edge-1"},
+		{At: verdicttest.Noon.Add(-time.Second), What: "opdeck 1.4.0 started on edge-2"}}}}
 }
 
 // trouble is a service that is gone, with an index that is old and a write in doubt.
@@ -74,7 +69,7 @@ func gone() verdict.Facts {
 func factory(w *world, places *[]ui.Place) ui.Factory {
 	return func(env *ui.Env, p ui.Place) ui.Screen {
 		if p.Kind == ui.KindOnCall {
-			return New(env, w.pending, sessions.New(env, w), limits.NewScreen(env, w.Usage, "wait"))
+			return New(env, w.read)
 		}
 		if places != nil {
 			*places = append(*places, p)
@@ -90,16 +85,10 @@ func open(t *testing.T, w *world, places *[]ui.Place, opts ...shelltest.Option) 
 }
 
 func TestScreens(t *testing.T) {
-	well := newWorld()
-	well.usage, well.writes = well.usage[1:], nil
-	for name, c := range map[string]struct {
-		w *world
-		f verdict.Facts
-	}{"trouble": {newWorld(), trouble()}, "well": {well, verdicttest.Live()},
-		"store": {newWorld(), gone()}} {
-		for _, wh := range [][2]int{{40, 12}, {80, 24}, {120, 40}, {160, 45}} {
+	for name, facts := range map[string]verdict.Facts{"trouble": trouble(), "well": verdicttest.Live(), "store": gone()} {
+		for _, wh := range [][2]int{{40, 10}, {80, 24}, {160, 45}} {
 			t.Run(fmt.Sprintf("%s-%dx%d", name, wh[0], wh[1]), func(t *testing.T) {
-				r, _ := open(t, c.w, nil, shelltest.Found(c.f))
+				r, _ := open(t, newWorld(), nil, shelltest.Found(facts))
 				r.Send(uitest.Size(wh[0], wh[1]))
 				golden.RequireEqual(t, r.View())
 			})
@@ -140,19 +129,21 @@ func TestALineOpensItsScreen(t *testing.T) {
 	}
 }
 
-// TestNewsChangeThePage: the embedded screens receive the same news as their own, and the lines follow the verdict.
-func TestNewsChangeThePage(t *testing.T) {
+// TestWhatIsAroundTheCause: what works and what does not, who else is here, and the two newest changes before it began,
+// read again when the cause is another one.
+func TestWhatIsAroundTheCause(t *testing.T) {
 	w := newWorld()
 	r, clock := open(t, w, nil)
-	r.Send(limits.News{Usage: []limit.Usage{{Class: limit.Account, Recommended: 12, Room: 12}}, At: clock.Now()},
-		ui.VerdictFacts{Verdict: verdict.Conclude(trouble()), Read: clock.Now()})
-	r.Says("stage.example.com refuses connections. Since 11:59:40 UTC.", "Service ✗ stage.example.com refuses",
-		"Writes ! 1 write has an unknown outcome")
-	r.Send(uitest.Size(80, 60))
-	r.Says("✓ account", "Writes with an unknown outcome")
-	w.writes = nil
-	r.Send(ui.Changed{Kind: ui.KindAudit})
-	r.HasNot("Writes with an unknown outcome")
+	r.Send(uitest.Size(160, 45))
+	r.Says("now Works: reading, writing. Not known: the local copy, webhooks. 2 others have a console open.")
+	r.HasNot("past", "started")
+	w.around.Others = 0
+	r.Send(ui.VerdictFacts{Verdict: verdict.Conclude(trouble()), Read: clock.Now()})
+	r.Says("stage.example.com refuses connections. Since 11:59:40 UTC.",
+		"now Works: the local copy. Does not work: reading, writing. Not known: webhooks.",
+		"past 1m 10s before it: /etc/opdeck/con·[31mfig.toml changed; 1h 59m before it: opdeck 1.4.0 started on edge-1.",
+		"Service ✗ stage.example.com refuses", "Writes ! 1 write has an unknown outcome")
+	r.HasNot("1.3.0", "edge-2", "others")
 }
 
 // TestNothingStaleIsGood: when no one has read the facts for some seconds, nothing is drawn as good; and with the store
@@ -168,7 +159,7 @@ func TestNothingStaleIsGood(t *testing.T) {
 	r, clock = open(t, w, nil)
 	w.err = errors.New("the disk is gone")
 	r.Send(ui.VerdictFacts{Verdict: verdict.Conclude(gone()), Read: clock.Now()})
-	r.HasNot("✓", "4:00 of 5:00", "billing  ██")
+	r.HasNot("✓", "past", "others")
 	r.Says("The file of the shared store at db:5432 was deleted or replaced.", "Index ? not known")
 }
 
@@ -186,6 +177,8 @@ func TestItIsSaid(t *testing.T) {
 	for _, f := range verdict.Conclude(trouble()).Findings {
 		want = append(want, f.Line())
 	}
+	want = append(want, "Works: the local copy. Does not work: reading, writing. Not known: webhooks. 2 others have a console open.",
+		"1m 10s before it: /etc/opdeck/con·[31mfig.toml changed; 1h 59m before it: opdeck 1.4.0 started on edge-1.")
 	if got := s.Content().Lines; !slices.Equal(got, want) || len(want) < 3 {
 		t.Errorf("it begins with %q, not %q", got, want)
 	}
@@ -241,7 +234,7 @@ func TestOneFirstSentence(t *testing.T) {
 
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	w := newWorld()
-	shelltest.PressAll(uitest.NewClock(), factory(w, nil), ui.Place{Kind: ui.KindOnCall}, sessions.News{Status: w.status})
+	shelltest.PressAll(uitest.NewClock(), factory(w, nil), ui.Place{Kind: ui.KindOnCall}, ui.Shown{})
 	if w.reads != 0 {
 		t.Errorf("%d reads outside a command", w.reads)
 	}

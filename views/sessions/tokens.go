@@ -247,7 +247,7 @@ func (s *Screen) Place() ui.Place { return ui.Place{Kind: ui.KindSession} }
 
 // Content implements ui.Contenter: what is wrong, then the session.
 func (s *Screen) Content() ui.Content {
-	c := s.Details()
+	c := s.details()
 	c.Lines = append(append(s.verdict(), ""), c.Lines...)
 	if c.Problem > 0 {
 		c.Problem += len(s.verdict()) + 1
@@ -268,9 +268,8 @@ func (s *Screen) verdict() []string {
 	return out
 }
 
-// Details are the two lifetimes, the processes, the history and its findings. The on-call page shows them below its
-// own first line.
-func (s *Screen) Details() ui.Content {
+// details are the two lifetimes, the processes, the history and its findings.
+func (s *Screen) details() ui.Content {
 	switch {
 	case s.Err != nil:
 		return s.Failed(s.Err)

@@ -24,6 +24,7 @@ import (
 	"opdeck/internal/domain/presence"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/internal/store"
 	"opdeck/ui"
 	"opdeck/ui/theme"
@@ -371,6 +372,39 @@ func (s sharedSession) Connected(ctx context.Context) ([]presence.Place, error) 
 	return slices.DeleteFunc(all, func(p presence.Place) bool { return p.Console == s.console }), err
 }
 
+// lasting is how long a process has to run to count as a change: commands do not.
+const lasting = time.Minute
+
+// around is what the person on call sees beside the verdict: who else is here, and what was started or changed.
+func (d *backend) around(ctx context.Context) (oncall.Around, error) {
+	shared := d.session()
+	others, err := shared.Connected(ctx)
+	if err != nil {
+		return oncall.Around{}, err
+	}
+	st, err := shared.Status(ctx)
+	if err != nil {
+		return oncall.Around{}, err
+	}
+	people := map[string]bool{}
+	for _, p := range others {
+		people[p.Person] = true
+	}
+	out := oncall.Around{Others: len(people)}
+	for _, i := range st.Seen {
+		if i.SeenAt.Sub(i.Started) < lasting {
+			continue
+		}
+		out.Changes = append(out.Changes, present.Change{At: i.Started,
+			What: fmt.Sprintf("opdeck %s started on %s", i.Owner.Version, i.Owner.Host)})
+	}
+	if file, err := os.Stat(d.app.Config.Path); err == nil {
+		out.Changes = append(out.Changes, present.Change{At: file.ModTime().Add(st.Ahead),
+			What: d.app.Config.Path + " changed"})
+	}
+	return out, nil
+}
+
 // Doctor checks every step between this program and its service.
 func (s sharedSession) Doctor(ctx context.Context) []sessions.Finding {
 	if err := api.Need(ctx, "doctor", api.MaySession); err != nil {
@@ -425,8 +459,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 		return events.New(env, d.app.Hooks().Inbox(), deliveries{d.app}, d.app.Client,
 			events.Config{Listen: d.app.Hooks().At(), Verify: d.app.Config.Webhooks.Verify}, p.Arg)
 	case ui.KindOnCall:
-		return oncall.New(env, d.app.Follow.Pending, sessions.New(env, d.session()),
-			limits.NewScreen(env, d.app.Limits.Usage, d.app.Config.Limits.Policy))
+		return oncall.New(env, d.around)
 	case ui.KindAudit:
 		return audittrail.New(env, d.app.Trail(), p.Arg)
 	case records.KindAccounts:
