@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/hook"
@@ -343,8 +341,8 @@ func NoticesOf(a *App) Notices { return Notices{a} }
 // receiver.
 func (n Notices) Start(ctx context.Context, env func(string) string) (stop func(), err error) {
 	c := n.app.Config.Notify
-	opt := notify.Options{Store: journal.NewNotices(n.app.Store.Core), Scope: n.app.Scope(), Owner: uuid.NewString(),
-		Min: c.Least(), Log: n.app.Log}
+	opt := notify.Options{Store: journal.NewNotices(n.app.Store.Core), Scope: n.app.Scope(), Min: c.Least(),
+		Log: n.app.Log}
 	if c.On() {
 		if opt.Sender, err = n.sender(env); err != nil {
 			return nil, err
@@ -403,11 +401,9 @@ func (n Notices) observe(ctx context.Context, requests bool) notify.Observation 
 		return o
 	}
 	list, err := n.app.Approvals.List(ctx, approval.Open)
-	o.RequestsKnown = err == nil
-	host := n.app.Now()
-	for _, q := range list {
-		o.Requests = append(o.Requests, notify.Request{ID: q.ID, Act: string(q.Act.Kind), Object: q.Act.Object,
-			ObjectID: q.Act.ID, Requester: q.Requester.Name, Expires: v.At.Add(q.Expires.Sub(host))}) // the store's time
+	o.Requests, o.RequestsKnown = list, err == nil
+	for i, host := 0, n.app.Now(); i < len(list); i++ {
+		list[i].Expires = v.At.Add(list[i].Expires.Sub(host)) // the store's time
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -235,8 +236,8 @@ func quietHours(t *testing.T, length time.Duration) {
 	time.Sleep(2 * time.Minute) // the first login, and the first pass of the sync
 	var v verdict.Verdict
 	alarms, sent := 0, new(counted)
-	watch := notify.New(notify.Options{Store: &notifytest.Memory{Now: time.Now}, Scope: "scope", Owner: "one",
-		Min: verdict.Warning, Sender: sent,
+	watch := notify.New(notify.Options{Store: &notifytest.Memory{Now: time.Now}, Scope: "scope",
+		Min: verdict.Warning, Sender: sent, Log: slog.New(slog.DiscardHandler),
 		Observe: func(context.Context) notify.Observation { return notify.Observation{Verdict: v} }})
 	restarts, samples := 0, int(length/every)
 	for n := range samples {
@@ -245,8 +246,7 @@ func quietHours(t *testing.T, length time.Duration) {
 			alarms++
 			t.Errorf("sample %d at %s: %s, %s %+v", n, time.Now().Format(time.DateTime), v.State(), v.Headline(), v.Findings)
 		}
-		watch.Watch(t.Context())
-		watch.Deliver(t.Context())
+		watch.Step(t.Context())
 		if w.rnd.IntN(15) == 0 {
 			restarts += w.restart()
 		}

@@ -443,34 +443,26 @@ var _ notify.Store = (*Notices)(nil)
 // NewNotices returns the notices of db.
 func NewNotices(db *store.DB) *Notices { return &Notices{db: db} }
 
-// State implements notify.Store.
-func (s *Notices) State(ctx context.Context, scope string) (out notify.State, now time.Time, err error) {
-	if now, err = s.db.Now(ctx); err != nil {
-		return out, now, err
-	}
-	out, err = notices(s.db.QueryRow(ctx, "SELECT state FROM notify WHERE scope = ?", scope))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return out, now, err
-}
-
-func notices(row *store.Row) (out notify.State, err error) {
-	var body []byte
-	if err := row.Scan(&body); err != nil {
-		return out, err
-	}
-	return out, json.Unmarshal(body, &out)
-}
-
 // Update implements notify.Store.
 func (s *Notices) Update(ctx context.Context, scope string, change func(*notify.State, time.Time) bool) error {
+	now, err := s.db.Now(ctx)
+	if err != nil {
+		return err
+	}
+	const query = "SELECT state FROM notify WHERE scope = ?"
+	state, err := notices(s.db.QueryRow(ctx, query, scope))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if !change(&state, now) {
+		return nil
+	}
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Exec(ctx, "INSERT INTO notify (scope, state) VALUES (?, '{}') ON CONFLICT (scope) DO NOTHING",
 			scope); err != nil {
 			return err
 		}
-		state, err := notices(tx.QueryRow(ctx, "SELECT state FROM notify WHERE scope = ?"+tx.Engine().ForUpdate(), scope))
+		state, err := notices(tx.QueryRow(ctx, query+tx.Engine().ForUpdate(), scope))
 		if err != nil {
 			return err
 		}
@@ -484,6 +476,14 @@ func (s *Notices) Update(ctx context.Context, scope string, change func(*notify.
 		}
 		return tx.Exec(ctx, "UPDATE notify SET state = ? WHERE scope = ?", body, scope)
 	})
+}
+
+func notices(row *store.Row) (out notify.State, err error) {
+	var body []byte
+	if err := row.Scan(&body); err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(body, &out)
 }
 
 // borrowerKept is how long the counts of a proxy are kept after its last post.

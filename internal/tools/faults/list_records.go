@@ -45,5 +45,5 @@ var recordFaults = []Fault{
 		Old: "age > f.Holds ||", New: "age > f.Holds+time.Hour ||"},
 	{Name: "noticed-twice", Breaks: "A cause is noticed once while it lasts.",
 		File: "internal/domain/notify/notifier.go", In: "internal/domain/notify",
-		Old: "if c == f.Cause || e.Part", New: `if c == "" || e.Part`},
+		Old: "if t.Notice.Cause == f.Cause || t.Notice.Part", New: `if t.Notice.Cause == "" || t.Notice.Part`},
 }

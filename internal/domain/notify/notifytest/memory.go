@@ -20,32 +20,23 @@ type Memory struct {
 
 var _ notify.Store = (*Memory)(nil)
 
-// State implements notify.Store.
-func (m *Memory) State(_ context.Context, scope string) (notify.State, time.Time, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s, err := m.read(scope)
-	return s, m.Now(), err
-}
-
-func (m *Memory) read(scope string) (s notify.State, err error) {
-	if b := m.states[scope]; b != nil {
-		err = json.Unmarshal(b, &s)
-	}
-	return s, err
-}
-
 // Update implements notify.Store.
 func (m *Memory) Update(_ context.Context, scope string, change func(*notify.State, time.Time) bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, err := m.read(scope)
-	if err != nil || !change(&s, m.Now()) {
-		return err
+	var s notify.State
+	if b := m.states[scope]; b != nil {
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
 	}
+	if !change(&s, m.Now()) {
+		return nil
+	}
+	b, err := json.Marshal(s)
 	if m.states == nil {
 		m.states = map[string][]byte{}
 	}
-	m.states[scope], err = json.Marshal(s)
+	m.states[scope] = b
 	return err
 }

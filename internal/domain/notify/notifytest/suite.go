@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"opdeck/api"
 	"opdeck/api/reach"
+	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/notify"
 	"opdeck/internal/domain/verdict"
 )
@@ -29,11 +32,10 @@ type world struct {
 	stores    []notify.Store
 	instances []*instance
 	log       lockedBuffer
-	began     int
 	every     time.Duration // between observations
 
 	facts    []func(*verdict.Facts)
-	requests []notify.Request
+	requests []approval.Request
 
 	mu      sync.Mutex
 	refuses error           // guarded by mu: of the receiver
@@ -61,18 +63,9 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-var errStore = errors.New("the store fails")
-
-func (i *instance) State(ctx context.Context, scope string) (notify.State, time.Time, error) {
-	if i.failing.Load() {
-		return notify.State{}, time.Time{}, errStore
-	}
-	return i.Store.State(ctx, scope)
-}
-
 func (i *instance) Update(ctx context.Context, scope string, change func(*notify.State, time.Time) bool) error {
 	if i.failing.Load() {
-		return errStore
+		return errors.New("the store fails")
 	}
 	return i.Store.Update(ctx, scope, change)
 }
@@ -94,13 +87,13 @@ func (i *instance) Send(_ context.Context, n notify.Notice) error {
 // Run checks that notices are told once through a store. open returns one empty store, opened three times.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) []notify.Store) {
 	for name, run := range map[string]func(w *world){"BeginAndEndOnce": beginAndEnd, "FirstCauseOnly": firstOnly,
-		"Remainder": remainder, "Approvals": approvals, "Restart": restart, "Retries": retries, "GivenUp": givenUp,
+		"Remainder": remainder, "Approvals": approvals, "RestartsAndRefusals": restartsAndRefusals, "Retries": retries,
 		"EndedBeforeRecord": endedBeforeRecord, "StoreFails": storeFails, "ClockSetBack": clockSetBack} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{t: t, every: 10 * time.Second}
 			w.stores = open(t, w.now)
-			for range w.stores {
-				w.begin()
+			for _, s := range w.stores {
+				w.instances = append(w.instances, w.begin(s))
 			}
 			run(w)
 		})
@@ -110,17 +103,18 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) []notify.St
 func (w *world) now() time.Time { return noon.Add(time.Duration(w.moved.Load())) }
 
 // begin starts an instance.
-func (w *world) begin() *instance {
-	i := &instance{w: w, Store: w.stores[w.began%len(w.stores)]}
-	w.began++
-	i.Notifier = notify.New(notify.Options{Store: i, Scope: scope, Owner: fmt.Sprint("p", w.began), Min: verdict.Warning,
-		Sender: i, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Observe: func(context.Context) notify.Observation {
+func (w *world) begin(s notify.Store) *instance {
+	i := &instance{w: w, Store: s}
+	i.Notifier = notify.New(notify.Options{Store: i, Scope: scope, Min: verdict.Warning, Sender: i,
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Observe: func(context.Context) notify.Observation {
 			return notify.Observation{Context: "stage", Verdict: concluded(w.now(), w.facts...), Requests: w.requests,
 				RequestsKnown: true}
 		}})
-	w.instances = append(w.instances, i)
 	return i
 }
+
+// restart starts instance k again.
+func (w *world) restart(k int) { w.instances[k] = w.begin(w.stores[k]) }
 
 // concluded is the verdict at a time when all is good but for the changes.
 func concluded(now time.Time, change ...func(*verdict.Facts)) verdict.Verdict {
@@ -141,12 +135,7 @@ func (w *world) during(d time.Duration, change ...func(*verdict.Facts)) {
 	for range int(d / w.every) {
 		var all sync.WaitGroup
 		for _, i := range w.instances {
-			all.Go(func() {
-				if i.Watch(w.t.Context()) {
-					for i.Deliver(w.t.Context()) {
-					}
-				}
-			})
+			all.Go(func() { i.Step(w.t.Context()) })
 		}
 		all.Wait()
 		w.moved.Add(int64(w.every))
@@ -271,11 +260,7 @@ func remainder(w *world) {
 
 // approvals: each request that waits is told once.
 func approvals(w *world) {
-	request := func(id string) notify.Request {
-		return notify.Request{ID: id, Act: "document.remove", Object: "operation", ObjectID: "DE89370400440532013000",
-			Requester: "ana", Expires: noon.Add(30 * time.Minute)}
-	}
-	w.requests = []notify.Request{request("r1")}
+	w.requests = []approval.Request{request("r1")}
 	w.during(time.Minute)
 	got := w.want("approval r1")
 	if len(got) == 1 && (!strings.HasPrefix(got[0].Sentence, "ana asks for approval: document remove on operation ") ||
@@ -285,56 +270,84 @@ func approvals(w *world) {
 	if len(got) == 1 && strings.Contains(got[0].Sentence+got[0].ObjectID, "DE89370400440532013000") {
 		w.t.Errorf("not masked: %+v", got[0])
 	}
-	w.requests = []notify.Request{request("r2"), request("r1")}
+	w.requests = []approval.Request{request("r2"), request("r1")}
 	w.during(time.Minute)
 	w.want("approval r2")
 	w.requests = nil
 	w.during(time.Minute)
 	w.want()
+	w.refuse(errors.New("no route"))
+	w.requests = []approval.Request{request("r3")}
+	w.during(time.Minute)
+	w.requests = nil // it was decided before anybody could be told
+	w.during(time.Minute)
+	w.refuse(nil)
+	w.during(5 * time.Minute)
+	w.want()
 }
 
-// restart: new processes repeat nothing while a cause lasts, and one of them tells its end.
-func restart(w *world) {
-	w.during(time.Minute, noAudit)
-	w.instances = nil
-	w.begin()
-	w.begin()
-	w.during(time.Minute, noAudit)
-	w.want("cause audit_unwritable")
-	w.instances = w.instances[:1]
-	w.during(2 * time.Minute)
-	w.want("end audit_unwritable")
+func request(id string) approval.Request {
+	return approval.Request{ID: id, Act: api.Act{Kind: "document.remove", Object: "operation",
+		ID: "DE89370400440532013000"}, Requester: approval.Person{Name: "ana"}, Expires: noon.Add(30 * time.Minute)}
 }
 
-// retries: while the receiver fails, attempts are 5 s to 5 minutes apart, by one instance at a time; observing goes on,
-// and an end waits for its cause.
+// restartsAndRefusals: while causes, requests, processes and the receiver come and go at random, each notice arrives
+// once, no end before its cause, and each cause has its end at last.
+func restartsAndRefusals(w *world) {
+	rnd := rand.New(rand.NewPCG(3, 8))
+	often := func() bool { return rnd.IntN(8) == 0 }
+	causes := [][]func(*verdict.Facts){nil, {noAudit}, {refused}, {partly}, {doubtful}, {unknownAudit}, {refused, noAudit}}
+	for now, refuses, n := causes[0], false, 0; n < 300; n++ {
+		if often() {
+			now = causes[rnd.IntN(len(causes))]
+		}
+		if often() {
+			refuses = !refuses
+			w.refuse(map[bool]error{true: errors.New("the receiver answered 500")}[refuses])
+		}
+		if often() {
+			w.restart(rnd.IntN(len(w.instances)))
+		}
+		if w.requests = nil; n%40 > 10 {
+			w.requests = []approval.Request{request(fmt.Sprint("r", n/40))}
+		}
+		w.during(10*time.Second, now...)
+	}
+	w.refuse(nil)
+	w.requests = nil
+	w.during(7*time.Minute, settled)
+	seen, open := map[string]bool{}, map[string]bool{}
+	for _, n := range w.got {
+		if seen[n.ID] || n.Kind == notify.End && !open[n.Ends] {
+			w.t.Errorf("again, or before its cause: %+v", n)
+		}
+		seen[n.ID] = true
+		if delete(open, n.Ends); n.Kind == notify.Cause {
+			open[n.ID] = true
+		}
+	}
+	if len(seen) < 20 || len(open) > 0 {
+		w.t.Errorf("%d notices, %d causes without an end: %+v", len(seen), len(open), w.got)
+	}
+}
+
+// retries: while the receiver fails, attempts are 5 s to 5 minutes apart, by one instance at a time, for as long as it
+// takes; observing goes on, and an end waits for its cause.
 func retries(w *world) {
+	w.every = time.Minute
 	w.refuse(errors.New("the receiver answered 500"))
-	w.during(20*time.Minute, noAudit)
-	w.during(20 * time.Minute)
-	if w.tries < 10 || w.tries > 16 {
-		w.t.Errorf("%d attempts in 40 minutes", w.tries)
+	w.during(4*time.Hour, noAudit)
+	w.during(4 * time.Hour)
+	if w.tries < 80 || w.tries > 110 {
+		w.t.Errorf("%d attempts in eight hours", w.tries)
 	}
 	if !strings.Contains(w.log.String(), `msg="a notice was not sent"`) ||
 		!strings.Contains(w.log.String(), "the receiver answered 500") {
 		w.t.Errorf("the log says %s", &w.log)
 	}
 	w.refuse(nil)
-	w.during(5*time.Minute + 10*time.Second)
+	w.during(6 * time.Minute)
 	w.want("cause audit_unwritable", "end audit_unwritable")
-}
-
-// givenUp: a notice that no one takes for six hours is dropped, and the log says so; later ones follow.
-func givenUp(w *world) {
-	w.every = time.Minute
-	w.refuse(errors.New("no route"))
-	w.during(notify.GiveUp+10*time.Minute, noAudit)
-	w.refuse(nil)
-	if !strings.Contains(w.log.String(), `msg="a notice is not tried again"`) {
-		w.t.Error("the log does not say that a notice was dropped")
-	}
-	w.during(3 * time.Minute)
-	w.want("end audit_unwritable")
 }
 
 // endedBeforeRecord: a process ends after the notice has arrived and before that is recorded. Another one sends it
@@ -346,8 +359,8 @@ func endedBeforeRecord(w *world) {
 	w.during(10*time.Second, noAudit)
 	w.want("cause audit_unwritable")
 	w.got = nil
-	w.instances = nil
-	w.begin()
+	w.restart(0)
+	w.instances = w.instances[:1]
 	w.during(notify.Lease-10*time.Second, noAudit)
 	w.want()
 	w.during(20*time.Second, noAudit)
@@ -367,35 +380,25 @@ func storeFails(w *world) {
 	}
 	fail(true)
 	w.during(time.Minute, noStore)
-	w.await(3)
 	begun := w.want("cause store_full", "cause store_full", "cause store_full")
 	fail(false)
+	w.instances[2].failing.Store(true) // for longer than the others
 	w.during(time.Minute, noStore)
 	w.want()
 	w.during(2 * time.Minute)
 	end := w.want("end store_full")
+	fail(false)
+	w.during(2 * time.Minute)
+	w.want()
 	if len(begun) != 3 || len(end) != 1 || begun[0].ID != begun[1].ID || begun[0].ID != begun[2].ID ||
 		end[0].Ends != begun[0].ID {
 		w.t.Errorf("%+v, %+v", begun, end)
 	}
 	fail(true)
 	w.during(time.Minute, noStore)
-	w.await(3)
 	if again := w.want("cause store_full", "cause store_full", "cause store_full"); len(again) == 3 &&
 		again[0].ID == begun[0].ID {
 		w.t.Error("another episode has the same ID")
-	}
-}
-
-// await waits for notices that are sent beside the store.
-func (w *world) await(n int) {
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		w.mu.Lock()
-		have := len(w.got)
-		w.mu.Unlock()
-		if have >= n {
-			return
-		}
 	}
 }
 

@@ -1,0 +1,3 @@
+-- +goose Up
+-- The state of notices has another form: what is told begins anew.
+DELETE FROM notify;
