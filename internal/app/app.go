@@ -126,13 +126,13 @@ type App struct {
 	another atomic.Pointer[anotherRead] // the last of readAnother; nil: none
 	// certificate is until when the service's certificate is valid; nil: not seen.
 	certificate atomic.Pointer[time.Time]
-	// storeFault is what was wrong with the store at the last read of the verdict; nil: nothing
-	storeFault atomic.Pointer[verdict.Store]
-	tried      atomic.Pointer[tried] // nil: it has not tried to record a write
-	getenv     func(string) string
-	calls      observers[api.Call]
-	changes    observers[api.Operation]
-	closers    []func() error
+	beginning   sync.Mutex
+	began       map[string]time.Time  // guarded by beginning: what the last verdict found, and when it was first seen
+	tried       atomic.Pointer[tried] // nil: it has not tried to record a write
+	getenv      func(string) string
+	calls       observers[api.Call]
+	changes     observers[api.Operation]
+	closers     []func() error
 
 	alive    audit.Alive // nil: ended processes cannot be detected
 	markSync func() (name string, ok bool)

@@ -125,7 +125,7 @@ func (d *doctor) skip(why string, names []string) {
 
 // verdict is that of every surface, with what the doctor has met itself.
 func (d *doctor) verdict(ctx context.Context) verdict.Verdict {
-	f := verdict.Facts{Now: d.opt.Now(), Service: d.own.Service}
+	f := verdict.Facts{Now: d.opt.Now(), Service: d.own.Service, Fresh: true}
 	if d.app != nil {
 		f = factReader{d.app}.all(ctx)
 	}

@@ -253,3 +253,37 @@ func TestASlowRotation(t *testing.T) {
 		}
 	}
 }
+
+// TestSinceIsTheBeginning: a cause whose facts do not tell since when it lasts began when the first process saw it, for
+// every process and at each read, and begins anew after its end.
+func TestSinceIsTheBeginning(t *testing.T) {
+	a := watched(t, answer(500, ""), `password_env = "NONE"`)
+	key, password := "password_missing on "+a.Session.Owner().Host, ""
+	b, err := Open(t.Context(), Options{ConfigFlag: a.Config.Path, StateFlag: a.State,
+		Getenv: func(name string) string { return map[string]string{"NONE": password}[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	since := func(a *App) time.Time {
+		first, _ := Verdict(t.Context(), a).First()
+		return first.Since
+	}
+	began := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+	if at, err := observations(a).First(t.Context(), beganPart, key, began); err != nil || !at.Equal(began) {
+		t.Fatal(at, err)
+	}
+	for range 2 {
+		if first, again := since(a), since(b); !first.Equal(began) || !again.Equal(began) {
+			t.Errorf("since %s, for another process since %s, want %s", first, again, began)
+		}
+	}
+	password = "pw"
+	if at := since(b); !at.IsZero() {
+		t.Errorf("after its end since %s", at)
+	}
+	password = ""
+	if at := since(b); time.Since(at) > time.Minute {
+		t.Errorf("the next one began at %s", at)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,11 +123,40 @@ func Probed(ctx context.Context, a *App) verdict.Verdict {
 // factReader reads the facts of one App.
 type factReader struct{ app *App }
 
-// all reads everything that a verdict rests on. What cannot be read is not known; if the store is the reason, its
-// error is the fact.
+// all is everything that a verdict rests on, with the beginning of what is wrong: a cause is first seen by one process,
+// and that instant is kept in the store until the first verdict without it. While the store accepts nothing, it is that
+// of this process.
 func (a factReader) all(ctx context.Context) verdict.Facts {
-	f := verdict.Facts{Now: a.app.Now(), Service: ServiceHost(a.app.Context),
-		Account: session.MaskAccount(a.app.Context.Login)}
+	f := a.read(ctx)
+	a.app.beginning.Lock()
+	defer a.app.beginning.Unlock()
+	stored, usable := f.Began, f.Store.Value.State == verdict.StoreGood && ctx.Err() == nil
+	first := verdict.Conclude(f).FirstSeen()
+	for key, at := range first {
+		if mine, is := a.app.began[key]; is && mine.Before(at) {
+			at = mine
+		}
+		if _, is := stored[key]; !is && usable {
+			if kept, err := observations(a.app).First(ctx, beganPart, key, at); err == nil {
+				at = kept
+			}
+		}
+		first[key] = at
+	}
+	for key := range stored {
+		if _, lasts := first[key]; !lasts && usable && verdict.SeenOn(key, f.Host) {
+			_ = observations(a.app).Remove(ctx, beganPart, key) // the next verdict tries it again
+		}
+	}
+	a.app.began, f.Began = first, first
+	return f
+}
+
+// read reads everything that a verdict rests on. What cannot be read is not known; if the store is the reason, its
+// error is the fact.
+func (a factReader) read(ctx context.Context) verdict.Facts {
+	f := verdict.Facts{Now: a.app.Now(), Service: ServiceHost(a.app.Context), Host: a.app.Session.Owner().Host,
+		Account: session.MaskAccount(a.app.Context.Login), Began: map[string]time.Time{}}
 	st, err := a.app.Session.Status(ctx)
 	if key, lost := keyFault(err, f.Now); lost {
 		f.Key = key
@@ -149,9 +179,6 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 				f.Store = a.faulty(err, f.Now)
 			}
 		}
-	}
-	if f.Store.Value.State == verdict.StoreGood {
-		a.app.storeFault.Store(nil)
 	}
 	return f
 }
@@ -181,7 +208,7 @@ func ServiceHost(c config.Context) string {
 // Unopened is the verdict on what Open returned: a mistake in the config, or the store. It finds nothing in any other
 // error.
 func Unopened(err error, now time.Time) verdict.Verdict {
-	f := verdict.Facts{Now: now}
+	f := verdict.Facts{Now: now, Fresh: true}
 	var e *store.Error
 	var mistakes config.Mistakes
 	key, lost := keyFault(err, now)
@@ -193,15 +220,18 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 		if filepath.IsAbs(e.Where) {
 			engine = "SQLite"
 		}
-		f.Store = verdict.Known(storeFault(err, engine, now), "opening the store", now, readHolds)
+		f.Store = verdict.Known(storeFault(err, engine), "opening the store", now, readHolds)
 	case errors.Is(err, errNoAuditKey):
 		f.Audit = verdict.Known(verdict.Audit{NoKey: true, Writable: true}, "opening the audit trail", now, readHolds)
 	case errors.As(err, &mistakes):
-		var list []string
+		var c verdict.Config
 		for _, m := range mistakes {
-			list = append(list, fullStop(m.Error())) // it begins with a file name
+			c.Mistakes = append(c.Mistakes, fullStop(m.Error())) // it begins with a file name
+			if info, err := os.Stat(m.File); err == nil {
+				c.Changed = info.ModTime().UTC().Truncate(time.Second)
+			}
 		}
-		f.Config = verdict.Known(verdict.Config{Mistakes: list}, "reading the config", now, readHolds)
+		f.Config = verdict.Known(c, "reading the config", now, readHolds)
 	case known.Kind == api.BadConfig:
 		f.Config = verdict.Known(verdict.Config{Mistakes: []string{known.Public}}, "reading the config", now, readHolds)
 	}
@@ -225,14 +255,9 @@ func Unanswered(opt Options) (context string, v verdict.Verdict) {
 	return c.context.Name, v
 }
 
-// faulty is the fact that the store cannot be read, since this process saw that first.
+// faulty is the fact that the store cannot be read or written.
 func (a factReader) faulty(err error, now time.Time) verdict.Fact[verdict.Store] {
-	found := storeFault(err, a.engine(), now)
-	if was := a.app.storeFault.Load(); was != nil && was.State == found.State {
-		found.Since = was.Since
-	}
-	a.app.storeFault.Store(&found)
-	return verdict.Known(found, "a read of the store", now, readHolds)
+	return verdict.Known(storeFault(err, a.engine()), "a read of the store", now, readHolds)
 }
 
 func (a factReader) engine() string {
@@ -246,8 +271,8 @@ func (a factReader) engine() string {
 const lockSuffix = ".lock"
 
 // storeFault names what is wrong with the store.
-func storeFault(err error, engine string, now time.Time) verdict.Store {
-	out := verdict.Store{State: verdict.StoreAbsent, Engine: engine, Where: "[store] url", Since: now}
+func storeFault(err error, engine string) verdict.Store {
+	out := verdict.Store{State: verdict.StoreAbsent, Engine: engine, Where: "[store] url"}
 	var e *store.Error
 	if !errors.As(err, &e) {
 		return out
@@ -291,13 +316,7 @@ func storeFault(err error, engine string, now time.Time) verdict.Store {
 func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
 	a.app.seen.Flush()
 	all, now, err := a.app.answers.All(ctx, a.app.Scope())
-	by := f.Now.Sub(now) // the two reads of the store's clock
-	at := func(t time.Time) time.Time {
-		if t.IsZero() {
-			return t
-		}
-		return t.Add(by)
-	}
+	at := func(t time.Time) time.Time { return limit.ToWall(t, now, f.Now) }
 	for _, l := range all {
 		c := verdict.Call{Class: l.Class, Route: l.Route, Good: at(l.Good), Failed: at(l.Failed), Since: at(l.Since),
 			Over: at(l.Over), Fault: l.Fault, Objects: len(l.Objects)}
@@ -326,10 +345,10 @@ func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session
 		b := verdict.Budget{Class: string(u.Class), Room: u.Room, Next: next, Asked: u.Blocked > 0,
 			Until: f.Now.Add(u.Blocked)}
 		if b.Asked {
-			b.AskedT = f.Now.Add(-u.Refused)
+			b.AskedT = f.Now.Add(-u.Refused).Round(time.Second)
 		}
 		if u.Full > 0 {
-			b.Full = f.Now.Add(-u.Full)
+			b.Full = f.Now.Add(-u.Full).Round(time.Second)
 		}
 		for _, who := range u.Users[:min(len(u.Users), mostUsers)] {
 			b.Users = append(b.Users, fmt.Sprintf("%s used %d of the %d", who.Who, who.Calls, u.Recommended))
@@ -347,11 +366,9 @@ func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.
 	if err != nil || fresh.AsOf.IsZero() {
 		return err
 	}
-	i := verdict.Index{AsOf: f.Now.Add(fresh.AsOf.Sub(a.app.Now())), Whole: fresh.Complete, Error: fresh.Progress.Trouble,
-		Says: fresh.Says(a.app.Now(), time.UTC), Every: fresh.MaxAge}
-	if !fresh.WholeAt.IsZero() {
-		i.Looked = f.Now.Add(fresh.WholeAt.Sub(a.app.Now()))
-	}
+	at := func(t time.Time) time.Time { return limit.ToWall(t, a.app.Now(), f.Now).Round(time.Second) }
+	i := verdict.Index{AsOf: at(fresh.AsOf), Looked: at(fresh.WholeAt), Whole: fresh.Complete,
+		Error: fresh.Progress.Trouble, Says: fresh.Says(a.app.Now(), time.UTC), Every: fresh.MaxAge}
 	if i.Error != "" { // without a failure, a large list may take hours
 		i.Due = indexDue
 	}
@@ -371,7 +388,7 @@ func (a factReader) writeFacts(ctx context.Context, f *verdict.Facts, _ session.
 	rows = slices.DeleteFunc(rows, func(r followup.Row) bool { return r.State == followup.Seen })
 	w := verdict.Writes{Doubtful: int64(len(rows))}
 	if len(rows) > 0 {
-		w.Oldest = f.Now.Add(rows[0].Sent.Sub(a.app.Now()))
+		w.Oldest = limit.ToWall(rows[0].Sent, a.app.Now(), f.Now)
 	}
 	f.Writes = verdict.Known(w, "the writes with an unknown outcome", f.Now, readHolds)
 	return nil
@@ -387,7 +404,7 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 	if err != nil {
 		return err
 	}
-	at := func(t time.Time) time.Time { return f.Now.Add(t.Sub(host)) }
+	at := func(t time.Time) time.Time { return limit.ToWall(t, host, f.Now) }
 	d := verdict.Feed{Expected: a.app.Hooks().At() != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
 	if !rhythm.Last.IsZero() {
 		d.Last, d.Usual = at(rhythm.Last), rhythm.Usual
@@ -405,6 +422,7 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 // What processes note for each other, and how long it holds.
 const (
 	portPart, auditPart = "port", "audit"
+	beganPart           = "began" // when a cause was first seen, by its key
 	noteHolds           = 24 * time.Hour
 	stuckAfter          = 2 * time.Minute // since the last step of a replacement
 )
@@ -479,21 +497,21 @@ func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
 // noted reads what other processes noted: ports and the audit trail.
 func (a factReader) noted(ctx context.Context, f *verdict.Facts, _ session.Status) error {
 	list, now, err := observations(a.app).All(ctx)
-	by := f.Now.Sub(now)
 	for _, o := range list {
-		at := o.Seen.Add(by)
+		at := limit.ToWall(o.Seen, now, f.Now)
 		switch o.Part {
 		case portPart:
 			var p verdict.Port
 			if json.Unmarshal(o.Body, &p) == nil {
-				p.Since = at
 				f.Ports = append(f.Ports, verdict.Known(p, o.Name, at, noteHolds))
 			}
 		case auditPart:
 			var n auditNote
 			if json.Unmarshal(o.Body, &n) == nil && len(n.Broken) > 0 {
-				f.Audit.Value.Broken, f.Audit.Value.Since = n.Broken, at
+				f.Audit.Value.Broken = n.Broken
 			}
+		case beganPart:
+			f.Began[o.Name] = at
 		case triedPart:
 			_ = json.Unmarshal(o.Body, &f.Audit.Value.Says)
 		}
@@ -583,7 +601,7 @@ func (a factReader) jobFacts(ctx context.Context, f *verdict.Facts, _ session.St
 		}
 		w := &f.Writes.Value
 		w.Stuck++
-		if at := f.Now.Add(j.Updated.Sub(host)); w.StuckSince.IsZero() || at.Before(w.StuckSince) {
+		if at := limit.ToWall(j.Updated, host, f.Now); w.StuckSince.IsZero() || at.Before(w.StuckSince) {
 			w.StuckSince = at
 		}
 	}

@@ -145,6 +145,22 @@ func (i incident) checkSays(s *scene, want verdict.Finding) (said string, wrong 
 	return cmp.Or(re.FindString(line), line), wrong
 }
 
+// since is when the cause began that opdeck check names first; "" if it names another one.
+func (s *scene) since(cause verdict.Cause) string {
+	s.t.Helper()
+	var is struct {
+		Findings []struct{ Cause, Since string }
+	}
+	got := s.run("check", "-o", "json")
+	if err := json.Unmarshal([]byte(got.out), &is); err != nil {
+		s.t.Fatal(err, got.out, got.err)
+	}
+	if len(is.Findings) == 0 || is.Findings[0].Cause != string(cause) {
+		return ""
+	}
+	return is.Findings[0].Since
+}
+
 // has returns what was printed if it is not the sentence and the step.
 func has(got ran, texts ...string) string {
 	for _, text := range texts {

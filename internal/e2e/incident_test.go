@@ -167,7 +167,11 @@ func (i incident) meets(s *scene, want verdict.Finding) (said string, wrong []st
 		s.found(want.Cause, i.after)
 	}
 	took := max(time.Since(began)-i.after, 0)
+	since := s.since(want.Cause)
 	said, wrong = i.faces(s, cmd, want)
+	if again := s.since(want.Cause); again != since && i.lasts == 0 && want.Part != verdict.PartStore {
+		wrong = append(wrong, fmt.Sprintf("it began at %s, and then at %s", since, again))
+	}
 	s.t.Logf("after %s: %s", took.Round(time.Millisecond), said)
 	if took > soon {
 		wrong = append(wrong, fmt.Sprintf("it is found only after %s", took))

@@ -23,12 +23,14 @@ type cause struct {
 	next     Next
 	who      Who
 	dated    bool // its sentence has the time of Since
+	here     bool // of this host: others may not have it
 }
 
 // hit is a cause that applies. next and who override those of the row.
 type hit struct {
 	says     string
-	since    time.Time
+	since    time.Time // zero: the facts do not tell
+	of       string    // which one, of several at a time; "": there is one at most
 	evidence []Evidence
 	next     Next
 	who      Who
@@ -65,9 +67,6 @@ func of[T any](fact func(Facts) Fact[T], says func(Facts, T) (sentence, evidence
 		sentence, shows, since := says(f, value)
 		if sentence == "" {
 			return nil
-		}
-		if since.IsZero() {
-			since = one.At
 		}
 		return []hit{{says: sentence, since: since, evidence: []Evidence{one.evidence(shows)}}}
 	}
@@ -112,9 +111,9 @@ func hostCauses() []cause {
 					return "", "", time.Time{}
 				}
 				return "The config has " + count(int64(len(c.Mistakes)), "mistake", "mistakes") + ": " + c.Mistakes[0],
-					strings.Join(c.Mistakes, "; "), time.Time{}
+					strings.Join(c.Mistakes, "; "), c.Changed
 			})},
-		{id: "password_missing", part: PartSession, severity: Critical, who: Operator,
+		{id: "password_missing", part: PartSession, severity: Critical, who: Operator, here: true,
 			explains: []Part{PartSession, PartIndex},
 			next: Next{Do: "Correct password_env, password_file or password_command of the context.",
 				Command: "opdeck doctor"},
@@ -138,12 +137,8 @@ func portFaults(f Facts) []hit {
 		if !known || p.Fault == "" {
 			continue
 		}
-		h := hit{says: fmt.Sprintf("opdeck does not listen for %s on %s: %s.", p.Name, p.Addr, p.Fault), since: p.Since,
-			evidence: []Evidence{one.evidence(p.Addr + ": " + p.Fault)}}
-		if h.since.IsZero() {
-			h.since = one.At
-		}
-		out = append(out, h)
+		out = append(out, hit{says: fmt.Sprintf("opdeck does not listen for %s on %s: %s.", p.Name, p.Addr, p.Fault),
+			of: one.From, evidence: []Evidence{one.evidence(p.Addr + ": " + p.Fault)}})
 	}
 	return out
 }
@@ -163,7 +158,7 @@ func storeCauses() []cause {
 					sentence += ` It says: "` + strings.TrimRight(s.Says, ". ") + `".`
 					shows += ": " + s.Says
 				}
-				return sentence, shows, s.Since
+				return sentence, shows, time.Time{}
 			})}
 	}
 	const kept = " No process logs in or refreshes without it."
@@ -207,7 +202,7 @@ func keyCauses() []cause {
 		KeyOther:    "The key file {file} holds another key than the one that seals " + tokens,
 	}
 	row := func(id Cause, fault KeyFault, held bool, tail string, next Next) cause {
-		c := cause{id: id, part: PartStore, severity: Critical, who: Admin, next: next,
+		c := cause{id: id, part: PartStore, severity: Critical, who: Admin, next: next, here: true,
 			explains: []Part{PartSession, PartBudget, PartIndex, PartFeed, PartAudit, PartWrites}}
 		if held {
 			c.severity, c.explains = Warning, nil
@@ -240,7 +235,7 @@ func keyCauses() []cause {
 const clockWarns = 30 * time.Second
 
 func clockCauses() []cause {
-	return []cause{{id: "clock", part: PartClock, severity: Warning, who: Operator,
+	return []cause{{id: "clock", part: PartClock, severity: Warning, who: Operator, here: true,
 		next: Next{Do: "Correct that clock (NTP).", Command: "opdeck doctor"},
 		found: of(func(f Facts) Fact[Clock] { return f.Clock }, func(f Facts, c Clock) (string, string, time.Time) {
 			who, off := c.Host, c.Ahead

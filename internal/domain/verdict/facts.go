@@ -12,6 +12,11 @@ type Facts struct {
 	Now     time.Time // by the store's clock
 	Service string    // the host of base_url
 	Account string    // masked
+	Host    string    // of this process
+	// Began is when causes whose facts do not tell it were first seen, see Verdict.FirstSeen. Another one began with its
+	// evidence, or is not dated if this process is Fresh: it was not there when it began.
+	Began map[string]time.Time
+	Fresh bool
 
 	Calls       []Fact[Call]    // the answers of real calls, in any order
 	Attempts    []Fact[Attempt] // the newest logins and refreshes, in any order
@@ -129,7 +134,6 @@ type Store struct {
 	Where  string // the file or the server
 	Says   string // its own words
 	Holder string // StoreLocked: the process
-	Since  time.Time
 }
 
 // KeyFault is what is wrong with the key that seals the tokens in the store.
@@ -183,7 +187,6 @@ type Audit struct {
 	Writable bool     // the newest try to record a write worked
 	Says     string   // the store's own words if it did not
 	NoKey    bool     // the trail began on another host, and this one has no key yet
-	Since    time.Time
 }
 
 // Writes are the writes without a known outcome, and interrupted jobs.
@@ -206,8 +209,9 @@ type Clock struct {
 
 // Config is the result of its check.
 type Config struct {
-	Mistakes []string // each with file, line and cure
-	Ignored  []string // proxies of the environment that have no effect: "HTTPS_PROXY"
+	Mistakes []string  // each with file, line and cure
+	Changed  time.Time // when the file was changed last; zero: not known
+	Ignored  []string  // proxies of the environment that have no effect: "HTTPS_PROXY"
 }
 
 // Port is a listener of opdeck serve.
@@ -215,7 +219,6 @@ type Port struct {
 	Name  string // "webhooks"
 	Addr  string
 	Fault string // "" if it listens
-	Since time.Time
 }
 
 // Fact is a value with its source and the period in which it may be used. The zero Fact is not known.
@@ -265,9 +268,9 @@ func trailCauses() []cause {
 					return "", "", time.Time{}
 				}
 				return "The audit trail does not verify: " + strings.TrimRight(a.Broken[0], ". ") + ".",
-					strings.Join(a.Broken, "; "), a.Since
+					strings.Join(a.Broken, "; "), time.Time{}
 			})},
-		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, explains: []Part{PartWrites},
+		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, here: true, explains: []Part{PartWrites},
 			next: Next{Do: "Create the key of this host, or restore its old key from a backup.",
 				Command: "opdeck audit checkpoint --new-key"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
@@ -275,7 +278,7 @@ func trailCauses() []cause {
 					return "", "", time.Time{}
 				}
 				return "This host has no audit key, so opdeck sends no writes from here.", "a trail that began on another host",
-					a.Since
+					time.Time{}
 			})},
 		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites},
 			next: Next{Do: "Restore the table, or the permissions of opdeck's database user; opdeck tries again by itself.",
@@ -285,7 +288,7 @@ func trailCauses() []cause {
 					return "", "", time.Time{}
 				}
 				return "The shared store cannot record a write, so opdeck sends none." + quoted(a.Says),
-					"a record, tried and rolled back", a.Since
+					"a record, tried and rolled back", time.Time{}
 			})},
 		{id: "writes_in_doubt", part: PartWrites, severity: Warning, dated: true, who: Operator,
 			next: Next{Do: "Check the object of each write before anyone repeats it.", Command: "opdeck audit unsettled"},

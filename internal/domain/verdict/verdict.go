@@ -74,7 +74,8 @@ type Finding struct {
 	Who      Who        `json:"who"`
 	Follows  Cause      `json:"follows,omitempty"` // the earlier finding that explains this one
 
-	dated     bool // Sentence has the time of Since
+	dated     bool   // Sentence has the time of Since
+	first     string // names it in Facts.Began; "": its facts tell its beginning
 	concluded time.Time
 }
 
@@ -141,6 +142,13 @@ func Conclude(f Facts) Verdict {
 	v := Verdict{At: f.Now, states: map[Part]State{}}
 	for _, c := range causes() {
 		hits := c.found(f)
+		keys := map[string]string{} // by sentence
+		for i, h := range hits {
+			if h.since.IsZero() && len(h.evidence) > 0 {
+				keys[h.says] = c.key(f, h)
+				hits[i].since = f.began(keys[h.says], h.evidence[0].At)
+			}
+		}
 		slices.SortStableFunc(hits, func(a, b hit) int {
 			return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.says, b.says))
 		})
@@ -154,7 +162,7 @@ func Conclude(f Facts) Verdict {
 			next := cmp.Or(h.next, c.next)
 			v.Findings = append(v.Findings, Finding{Cause: c.id, Part: c.part, Severity: c.severity, Sentence: h.says,
 				Since: h.since, Try: h.tried(f.Now), Evidence: h.evidence, Next: next, Who: cmp.Or(h.who, c.who),
-				dated: c.dated, concluded: f.Now})
+				dated: c.dated, first: keys[h.says], concluded: f.Now})
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
@@ -162,6 +170,46 @@ func Conclude(f Facts) Verdict {
 	v.show(f)
 	v.judge()
 	return v
+}
+
+// hostMark is before the host in the key of a cause that others may not have.
+const hostMark = " on "
+
+// key names a cause in Facts.Began.
+func (c cause) key(f Facts, h hit) string {
+	out := string(c.id)
+	if h.of != "" {
+		out += " " + h.of
+	}
+	if c.here {
+		out += hostMark + f.Host
+	}
+	return out
+}
+
+// began is when a cause was first seen, in whole seconds; zero: not known. at is when its evidence was seen.
+func (f Facts) began(key string, at time.Time) time.Time {
+	if first, is := f.Began[key]; is || f.Fresh {
+		return first
+	}
+	return at.Truncate(time.Second)
+}
+
+// FirstSeen returns when each cause was first seen whose facts do not tell its beginning: what Facts.Began keeps.
+func (v Verdict) FirstSeen() map[string]time.Time {
+	out := map[string]time.Time{}
+	for _, f := range v.Findings {
+		if f.first != "" {
+			out[f.first] = f.Since
+		}
+	}
+	return out
+}
+
+// SeenOn reports whether a key of FirstSeen is of a cause that a host would see: one of all, or its own.
+func SeenOn(key, host string) bool {
+	_, at, here := strings.Cut(key, hostMark)
+	return !here || at == host
 }
 
 // relate marks the findings that an earlier one explains.

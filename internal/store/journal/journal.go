@@ -186,6 +186,20 @@ ON CONFLICT (scope, part, name) DO UPDATE SET body = excluded.body, seen_us = ex
 	})
 }
 
+// First adds an observation of an instant unless there is one, and returns the instant that is stored then.
+func (s *Observations) First(ctx context.Context, part, name string, at time.Time) (time.Time, error) {
+	us := at.UnixMicro()
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.Exec(ctx, `INSERT INTO observation (scope, part, name, body, seen_us) VALUES (?, ?, ?, '{}', ?)
+ON CONFLICT (scope, part, name) DO NOTHING`, s.scope, part, name, us); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, "SELECT seen_us FROM observation WHERE scope = ? AND part = ? AND name = ?", s.scope, part,
+			name).Scan(&us)
+	})
+	return time.UnixMicro(us).UTC(), err
+}
+
 // Remove deletes an observation, which need not exist.
 func (s *Observations) Remove(ctx context.Context, part, name string) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
