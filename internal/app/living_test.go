@@ -25,7 +25,7 @@ func TestLivingService(t *testing.T) {
 		t.Fatalf("%q %v", addr, err)
 	}
 	defer stop()
-	if err := a.Sandbox.Step(ctx); err != nil {
+	if err := faulty.Of(a.Sandbox).Step(ctx); err != nil {
 		t.Fatal(err)
 	}
 	events, err := receiver.Follow(a.Hooks().Inbox(), 0, 10*time.Millisecond, nil).Next(ctx)
@@ -48,7 +48,7 @@ func TestStillService(t *testing.T) {
 	if at := a.Hooks().At(); at != "" {
 		t.Errorf("webhooks are received at %q", at)
 	}
-	if err := a.Sandbox.Step(t.Context()); err != nil {
+	if err := faulty.Of(a.Sandbox).Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := faulty.Of(a.Sandbox).Outbox(t.Context()); err != nil || len(out) != 0 {

@@ -168,7 +168,7 @@ func TestOutboxOutlivesTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Step(t.Context()); err != nil {
+	if err := faulty.Of(first).Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {

@@ -58,7 +58,7 @@ func (s *store) beat(ctx context.Context) error {
 		if k%3 == 0 && born < mostBorn {
 			return addNow(c, tx)
 		}
-		return moveOne(c, tx, "created DESC", inPlay)
+		return moveOne(c, tx)
 	})
 }
 
@@ -114,20 +114,13 @@ func repeat(ctx context.Context, first, every time.Duration, do func()) {
 	}
 }
 
-// Step changes the open operation that has been unchanged longest: PENDING becomes PROCESSING, PROCESSING an end
-// state; without an open one, an ended one is opened again.
-func (s *store) Step(ctx context.Context) error {
-	return s.change(ctx, func(c *call, tx *sql.Tx) error { return moveOne(c, tx, "n", 50) })
-}
-
-// moveOne changes the operation unchanged longest among the first open ones in that order, or reopens the first ended
-// one.
-func moveOne(c *call, tx *sql.Tx, order string, first int) error {
+// moveOne changes the operation unchanged longest among the newest open ones, or reopens the newest ended one.
+func moveOne(c *call, tx *sql.Tx) error {
 	ops, err := queryOperations(c.ctx, tx, `WHERE o.n = (SELECT n FROM
-		(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY `+order+` LIMIT ?)
-		ORDER BY updated, n LIMIT 1)`, first)
+		(SELECT n, updated FROM operation WHERE status IN (1, 2) AND n > 0 ORDER BY created DESC LIMIT ?)
+		ORDER BY updated, n LIMIT 1)`, inPlay)
 	if err == nil && len(ops) == 0 {
-		ops, err = queryOperations(c.ctx, tx, `WHERE o.n > 0 ORDER BY o.`+order+` LIMIT 1`)
+		ops, err = queryOperations(c.ctx, tx, `WHERE o.n > 0 ORDER BY o.created DESC LIMIT 1`)
 	}
 	if err != nil || len(ops) == 0 {
 		return err

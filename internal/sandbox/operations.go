@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -454,30 +453,6 @@ func (m money) negative() money {
 	}
 	if m.nanos > 0 {
 		m.nanos = -m.nanos
-	}
-	return m
-}
-
-// draw makes an amount with the digits the currency has, mostly small.
-func draw(d *dice, currency string, most int) money {
-	limit := most
-	for range d.below(3) {
-		limit = max(limit/20, 10)
-	}
-	digits := digitsOf(currency)
-	if digits == 8 {
-		limit = max(limit/10_000, 2)
-	}
-	m := money{currency: currency, units: strconv.Itoa(d.below(limit))}
-	step := int64(1)
-	for range 9 - digits {
-		step *= 10
-	}
-	if digits > 0 && !d.chance(30) {
-		m.nanos = int64(d.next()%uint64(1_000_000_000/step)) * step
-	}
-	if m.units == "0" && m.nanos == 0 {
-		m.units = "1"
 	}
 	return m
 }

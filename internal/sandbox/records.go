@@ -333,40 +333,15 @@ func reportOperations(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, c.ro, c.st.Seed, rows)
-	if err != nil {
-		return nil, err
-	}
-	table := [][]string{reportHead}
-	for _, o := range list {
-		b, err := json.Marshal(o)
-		if err != nil {
-			return nil, err
-		}
-		table = append(table, reportRow(b))
+	table := [][]string{{"opid", "status", "type", "paymentType", "customer", "amount", "currency", "createdAt"}}
+	for _, o := range rows {
+		sum := o.amounts(c.st.Seed).source
+		digits := strings.TrimRight(fmt.Sprintf("%s.%09d", sum.units, sum.nanos), "0")
+		table = append(table, []string{o.opid(c.st.Seed), nameOf(operationStatuses, o.status), nameOf(operationTypes, o.typ),
+			nameOf(paymentTypes, o.pay), o.customerName, strings.TrimSuffix(digits, "."), sum.currency, stamp(o.created)})
 	}
 	file, err := workbook(table)
 	return object{"data", base64.StdEncoding.EncodeToString(file), "name", ""}, err
-}
-
-var reportHead = []string{"opid", "status", "type", "paymentType", "customer", "amount", "currency", "createdAt"}
-
-func reportRow(operation []byte) []string {
-	var o struct {
-		OPID, Status, Type, PaymentType, CreatedAt string
-		Customer                                   struct{ Name string }
-		SourceAmount                               struct {
-			Sum struct {
-				CurrencyCode, Units string
-				Nanos               int
-			}
-		}
-	}
-	_ = json.Unmarshal(operation, &o) // renderAll made it
-	sum := o.SourceAmount.Sum
-	amount := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%s.%09d", sum.Units, max(sum.Nanos, -sum.Nanos)), "0"),
-		".")
-	return []string{o.OPID, o.Status, o.Type, o.PaymentType, o.Customer.Name, amount, sum.CurrencyCode, o.CreatedAt}
 }
 
 // workbook is a file of one sheet (ECMA-376, Office Open XML), all cells texts.

@@ -56,7 +56,8 @@ func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
 		associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`)
 	for i, a := range w.accounts {
 		d := newDice(w.seed, saltAccount, i+1000)
-		bal, hold := draw(&d, a.currency, 1_000_000), draw(&d, a.currency, 1000)
+		cents := d.usualCents()
+		bal, hold := inCoin(cents*20, a.currency), inCoin(cents/8, a.currency)
 		associate := "NOT_ASSOCIATE"
 		switch {
 		case i%17 == 3:

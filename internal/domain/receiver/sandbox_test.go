@@ -9,6 +9,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/sandbox"
+	service "opdeck/internal/sandbox/faulty"
 )
 
 // What the built-in service sends is taken, proves its body, and reads without
@@ -33,7 +34,7 @@ func TestBuiltInService(t *testing.T) {
 	defer r.Notify(stored)()
 	follow := receiver.Follow(in, 0, 20*time.Millisecond, stored)
 	for range 5 {
-		if err := s.Step(ctx); err != nil {
+		if err := service.Of(s).Step(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package faulty
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"opdeck/internal/sandbox"
 )
 
 // Variants: the service answers otherwise where its documents say nothing.
@@ -84,6 +87,23 @@ func (c *call) drift(count int, silently bool) error {
 		}
 	}
 	return nil
+}
+
+// Step moves on the open operation that has been unchanged longest; without an open one, it opens an ended one again.
+// The newest operation stays.
+func (d Data) Step(ctx context.Context) error {
+	return d.Alter(ctx, func(tx sandbox.Tx) error {
+		list, err := tx.Operations(`WHERE o.n > 0 ORDER BY o.status NOT IN (1, 2), o.updated, o.n LIMIT 1`)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		found, err := rowsOf(list)
+		if err != nil {
+			return err
+		}
+		status := slices.Index(statuses["operation"], nextStatus[found[0].Status][0])
+		return d.changeOperation(ctx, tx, Change{ID: found[0].Opid}, status, d.Now().UnixNano())
+	})
 }
 
 // row is what matters here of an operation.

@@ -57,7 +57,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if o.Activity > 0 {
 		s.Go(func(ctx context.Context) {
 			for sleep(ctx, o.Activity) == nil {
-				_ = s.Step(ctx) // a busy file only skips this step
+				_ = in.service.Step(ctx) // a busy file only skips this step
 			}
 		})
 	}
