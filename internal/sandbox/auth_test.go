@@ -41,7 +41,8 @@ func (c *client) alive() bool {
 func TestOnePair(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		t.Run(fmt.Sprintf("strict=%v", strict), func(t *testing.T) {
-			s := open(t, sandbox.Options{StrictLogin: strict})
+			s := open(t, sandbox.Options{})
+			configure(t, s, fmt.Sprintf(`{"strict_login": %t}`, strict))
 			first := connect(t, s).login()
 			second := connect(t, s).login()
 			if first.alive() || !second.alive() {

@@ -177,7 +177,8 @@ func TestInsertAndRemove(t *testing.T) {
 
 // TestSilentChanges: without a webhook, and with updatedAt as it was.
 func TestSilentChanges(t *testing.T) {
-	s := open(t, sandbox.Options{HookURL: "http://127.0.0.1:1/", HookAttempts: 1})
+	s := open(t, sandbox.Options{HookURL: "http://127.0.0.1:1/"})
+	configure(t, s, `{"hook_attempts": 1}`)
 	c := connect(t, s).login()
 	events := func() (n int64) {
 		list, err := s.Outbox(t.Context())

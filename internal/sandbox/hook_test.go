@@ -126,7 +126,8 @@ func TestEveryChangeRaisesItsEvent(t *testing.T) {
 
 func TestDeliveryIsRepeated(t *testing.T) {
 	address, events, tries := receiver(t, "s3cret", 500, 302, 404)
-	s := open(t, sandbox.Options{HookURL: address, HookSecret: "s3cret", HookBackoff: time.Millisecond})
+	s := open(t, sandbox.Options{HookURL: address})
+	configure(t, s, `{"hook": {"jwtSecret": "s3cret"}, "hook_backoff": "1ms"}`)
 	if err := s.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,8 @@ func TestDeliveryIsRepeated(t *testing.T) {
 
 func TestDeliveryIsGivenUp(t *testing.T) {
 	address, _, tries := receiver(t, sandbox.DefaultHookSecret, 500, 500, 500, 500, 500, 500)
-	s := open(t, sandbox.Options{HookURL: address, HookBackoff: time.Millisecond, HookAttempts: 3})
+	s := open(t, sandbox.Options{HookURL: address})
+	configure(t, s, `{"hook_backoff": "1ms", "hook_attempts": 3}`)
 	if err := s.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +165,11 @@ func TestDeliveryIsGivenUp(t *testing.T) {
 
 func TestOutboxOutlivesTheProcess(t *testing.T) {
 	file := t.TempDir() + "/s.db"
-	first, err := sandbox.Open(t.Context(), sandbox.Options{Path: file, HookURL: "http://127.0.0.1:1/",
-		HookBackoff: time.Millisecond, HookAttempts: 1000})
+	first, err := sandbox.Open(t.Context(), sandbox.Options{Path: file, HookURL: "http://127.0.0.1:1/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = faulty.Of(first).Configure(t.Context(), []byte(`{"hook_backoff": "1ms", "hook_attempts": 1000}`))
 	if err != nil {
 		t.Fatal(err)
 	}

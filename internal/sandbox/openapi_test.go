@@ -48,7 +48,7 @@ func TestHooksFollowTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A receiver that never answers: the bodies stay in the outbox.
-	s, err := Open(t.Context(), Options{HookURL: "http://127.0.0.1:1/", HookAttempts: 1})
+	s, err := Open(t.Context(), Options{HookURL: "http://127.0.0.1:1/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -171,17 +170,8 @@ type Options struct {
 	AccessTTL  time.Duration // default 5 min
 	RefreshTTL time.Duration // default 15 min
 
-	Login, Password string
-	TOTPSecret      string // base32; a code is then demanded at every login and refresh
-	StrictLogin     bool   // a login kills older refresh tokens too
-
-	HookURL      string        // switches webhooks on, all kinds
-	HookSecret   string        // default DefaultHookSecret
-	HookBackoff  time.Duration // wait before the first repeat, doubled each time; default 1 s
-	HookAttempts int           // default 12
-
-	HardLimits bool                // 429 above the recommended rates
-	PerMinute  map[limit.Class]int // recommended rates by class; nil: the documented ones
+	HookURL    string // switches webhooks on, all kinds
+	HardLimits bool   // 429 above the recommended rates
 
 	Now func() time.Time // clock; nil: time.Now
 	// Around returns what answers in place of next, which answers as the service does: package faulty injects
@@ -203,16 +193,15 @@ type settings struct {
 	Login       string `json:"login"`
 	Password    string `json:"password"`
 	UserID      string `json:"user_id"`
-	TOTPSecret  string `json:"totp_secret"`
-	StrictLogin bool   `json:"strict_login"`
+	TOTPSecret  string `json:"totp_secret"`  // base32; a code is then demanded at every login and refresh
+	StrictLogin bool   `json:"strict_login"` // a login kills older refresh tokens too
 	SigningKey  []byte `json:"signing_key"`
 
 	Hook         hookParameters `json:"hook"`
-	HookBackoff  span           `json:"hook_backoff"`
+	HookBackoff  span           `json:"hook_backoff"` // wait before the first repeat, doubled each time
 	HookAttempts int            `json:"hook_attempts"`
 
-	HardLimits bool                `json:"hard_limits"`
-	PerMinute  map[limit.Class]int `json:"per_minute"`
+	HardLimits bool `json:"hard_limits"`
 }
 
 // span is a duration that reads and writes itself as text ("5m0s").
@@ -233,7 +222,6 @@ func newSettings(o Options) settings {
 		Login: DefaultLogin, Password: DefaultPassword,
 		Hook:        hookParameters{JWTSecret: DefaultHookSecret},
 		HookBackoff: span(time.Second), HookAttempts: 12,
-		PerMinute: limit.Recommended(),
 	}
 	if s.Operations <= 0 {
 		s.Operations = DefaultOperations
@@ -255,14 +243,7 @@ func newSettings(o Options) settings {
 func (s *settings) apply(o Options) error {
 	set(&s.AccessTTL, span(o.AccessTTL))
 	set(&s.RefreshTTL, span(o.RefreshTTL))
-	set(&s.Login, o.Login)
-	set(&s.Password, o.Password)
-	set(&s.TOTPSecret, o.TOTPSecret)
-	set(&s.StrictLogin, o.StrictLogin)
-	set(&s.HookBackoff, span(o.HookBackoff))
-	set(&s.HookAttempts, o.HookAttempts)
 	set(&s.HardLimits, o.HardLimits)
-	set(&s.Hook.JWTSecret, o.HookSecret)
 	if o.HookURL != "" {
 		s.Hook.URL = o.HookURL
 		s.Hook.Enabled, s.Hook.Customer, s.Hook.Operation, s.Hook.Account, s.Hook.Counterparty = true, true, true, true, true
@@ -270,7 +251,6 @@ func (s *settings) apply(o Options) error {
 	if o.Living && s.Hook.URL == "" {
 		s.Hook = hookParameters{true, InProcessHook, s.Hook.JWTSecret, true, true, true, true}
 	}
-	maps.Copy(s.PerMinute, o.PerMinute)
 	if s.AccessTTL <= 0 || s.RefreshTTL <= 0 {
 		return fmt.Errorf("sandbox: token lifetimes must be positive")
 	}
@@ -417,7 +397,7 @@ func countRate(c *call, tx *sql.Tx, class limit.Class) error {
 	if err != nil {
 		return err
 	}
-	most := int64(c.st.PerMinute[class])
+	most := int64(limit.Recommended()[class])
 	if c.st.HardLimits && used >= most {
 		wait := int(math.Ceil(float64(oldest+int64(rateWindow)-at) / float64(time.Second)))
 		r := refuse(http.StatusTooManyRequests, "Too many requests")

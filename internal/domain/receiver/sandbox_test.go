@@ -2,6 +2,7 @@ package receiver_test
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -20,8 +21,7 @@ func TestBuiltInService(t *testing.T) {
 	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
 	target := httptest.NewServer(r)
 	defer target.Close()
-	s, err := sandbox.Open(ctx, sandbox.Options{Operations: 60, HookURL: target.URL + "/hooks", HookSecret: testSecret,
-		HookBackoff: 10 * time.Millisecond})
+	s, err := sandbox.Open(ctx, sandbox.Options{Operations: 60, HookURL: target.URL + "/hooks"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +30,10 @@ func TestBuiltInService(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	settings := fmt.Appendf(nil, `{"hook":{"jwtSecret":%q},"hook_backoff":"10ms"}`, testSecret)
+	if err := service.Of(s).Configure(ctx, settings); err != nil {
+		t.Fatal(err)
+	}
 	stored := make(chan struct{}, 1)
 	defer r.Notify(stored)()
 	follow := receiver.Follow(in, 0, 20*time.Millisecond, stored)

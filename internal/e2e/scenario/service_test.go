@@ -62,9 +62,12 @@ func serve(o serviceOptions) (string, error) {
 		return "", err
 	}
 	s, err := faulty.Open(context.Background(), faulty.Options{Options: sandbox.Options{Operations: cmp.Or(o.Operations, 3), AccessTTL: o.Access,
-		RefreshTTL: o.Refresh, Login: account, Password: o.Password, StrictLogin: true}, Faults: faults,
-		Style: faulty.Style{Marker: "MARKERtoken"}})
+		RefreshTTL: o.Refresh}, Faults: faults, Style: faulty.Style{Marker: "MARKERtoken"}})
 	if err != nil {
+		return "", err
+	}
+	settings := fmt.Appendf(nil, `{"login":%q,"password":%q,"strict_login":true}`, account, cmp.Or(o.Password, sandbox.DefaultPassword))
+	if err := s.Configure(context.Background(), settings); err != nil {
 		return "", err
 	}
 	out, said := io.Pipe()

@@ -127,7 +127,7 @@ per_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, bi
 // cmdService is "service [NAME=VALUE…]": it starts a service on a port and
 // writes the config to $WORK/opdeck.toml.
 func cmdService(ts *testscript.TestScript, _ bool, args []string) {
-	opt := faulty.Options{Options: sandbox.Options{Operations: 60}}
+	opt, settings := faulty.Options{Options: sandbox.Options{Operations: 60}}, "{}"
 	for _, a := range args {
 		name, v, _ := strings.Cut(a, "=")
 		var err error
@@ -141,7 +141,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		case "hard":
 			opt.HardLimits = true
 		case "totp":
-			opt.TOTPSecret = "JBSWY3DPEHPK3PXP"
+			settings = `{"totp_secret":"JBSWY3DPEHPK3PXP"}`
 		default:
 			err = fmt.Errorf("unknown option %q", name)
 		}
@@ -150,6 +150,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	opt.Odd = true
 	s, err := faulty.Open(context.Background(), opt)
 	ts.Check(err)
+	ts.Check(s.Configure(context.Background(), []byte(settings)))
 	server := httptest.NewServer(s.Handler())
 	ts.Defer(func() {
 		server.CloseClientConnections()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -54,12 +55,14 @@ func leaked(b []byte) (out []string) {
 // output, no frame, no metric, no record, no evidence and no trace.
 func TestNoSecretAnywhere(t *testing.T) {
 	t.Parallel()
-	box, err := faulty.Open(t.Context(), faulty.Options{Options: sandbox.Options{Password: canaries["the password"]},
-		Style: faulty.Style{Marker: canaries["a token of the pair"]}})
+	box, err := faulty.Open(t.Context(), faulty.Options{Style: faulty.Style{Marker: canaries["a token of the pair"]}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer box.Close()
+	if err := box.Configure(t.Context(), fmt.Appendf(nil, `{"password":%q}`, canaries["the password"])); err != nil {
+		t.Fatal(err)
+	}
 	web := httptest.NewServer(box.Handler())
 	defer web.Close()
 	p := prepare(t, "")
