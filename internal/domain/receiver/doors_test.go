@@ -100,7 +100,7 @@ func TestConnectionsOfOneSource(t *testing.T) {
 // A connection whose delivery is being stored does not give way, and its answer
 // arrives.
 func TestWorkIsNotCutOff(t *testing.T) {
-	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
+	in := &failing{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, Now: time.Now})
 	addr := serving(t, r, receiver.ServerOptions{MaxConns: 2})
 	body := receivertest.Body(1, "op")
@@ -135,7 +135,7 @@ func TestWorkIsNotCutOff(t *testing.T) {
 
 // Slots are bounded for one source and in all; an IPv6 source is a /64.
 func TestSlots(t *testing.T) {
-	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
+	in := &failing{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, InFlight: 3, InFlightEach: 2})
 	var wg sync.WaitGroup
 	codes := make(chan int, 10)

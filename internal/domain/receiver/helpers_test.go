@@ -97,8 +97,8 @@ func deliver(t testing.TB, r http.Handler, body []byte, want int) {
 
 var errDisk = errors.New("disk")
 
-// faulty is an inbox whose Insert can be made to fail or to wait.
-type faulty struct {
+// failing is an inbox whose Insert can be made to fail or to wait.
+type failing struct {
 	*inbox.Inbox
 	mu    sync.Mutex // guards err and calls
 	err   error
@@ -107,20 +107,20 @@ type faulty struct {
 	calls int
 }
 
-func (f *faulty) set(err error) {
+func (f *failing) set(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 }
 
 // called is how often Insert was called.
-func (f *faulty) called() int {
+func (f *failing) called() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls
 }
 
-func (f *faulty) Insert(ctx context.Context, r []receiver.Record) ([]receiver.Result, error) {
+func (f *failing) Insert(ctx context.Context, r []receiver.Record) ([]receiver.Result, error) {
 	f.mu.Lock()
 	f.calls++
 	f.mu.Unlock()

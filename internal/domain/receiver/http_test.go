@@ -193,7 +193,7 @@ func TestOneRowForEachID(t *testing.T) {
 
 // W21: a failing inbox is 503 with Retry-After, never 200, and heals by itself.
 func TestStoreFailure(t *testing.T) {
-	in := &faulty{Inbox: openInbox(t)}
+	in := &failing{Inbox: openInbox(t)}
 	r := start(t, receiver.Options{Inbox: in, RetryAfter: 1500 * time.Millisecond})
 	in.set(errDisk)
 	for i := range 5 {
@@ -215,7 +215,7 @@ func TestStoreFailure(t *testing.T) {
 // W23: a commit whose answer got lost is answered 503; the next try is a
 // duplicate of the row that is there.
 func TestLostCommit(t *testing.T) {
-	in := &faulty{Inbox: openInbox(t), err: errDisk, lost: true}
+	in := &failing{Inbox: openInbox(t), err: errDisk, lost: true}
 	r := start(t, receiver.Options{Inbox: in})
 	deliver(t, r, receivertest.Body(1, "op"), 503)
 	in.set(nil)
@@ -227,7 +227,7 @@ func TestLostCommit(t *testing.T) {
 
 // A full queue and too many requests are refused at once, and queued deliveries are stored all the same.
 func TestBounded(t *testing.T) {
-	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{})}
+	in := &failing{Inbox: openInbox(t), gate: make(chan struct{})}
 	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4, InFlightEach: 4, StoreTimeout: time.Minute})
 	answers := make(chan int, 100)
 	var wg sync.WaitGroup
@@ -264,7 +264,7 @@ func TestBounded(t *testing.T) {
 
 // A closed receiver stores nothing more and says so; what it took is stored.
 func TestCloseAndSlowInbox(t *testing.T) {
-	in := &faulty{Inbox: openInbox(t), gate: make(chan struct{}, 1)}
+	in := &failing{Inbox: openInbox(t), gate: make(chan struct{}, 1)}
 	r := start(t, receiver.Options{Inbox: in, StoreTimeout: 20 * time.Millisecond})
 	answer := sync.OnceFunc(func() { close(in.gate) })
 	t.Cleanup(answer)                              // before r is closed, which waits for the inbox

@@ -216,7 +216,7 @@ func TestRejectedFlood(t *testing.T) {
 // While storing fails the log has one line a minute for each reason, and it counts
 // what it holds back.
 func TestQuietLog(t *testing.T) {
-	in, lines, now := &faulty{Inbox: openInbox(t), err: errDisk}, &countLines{}, clock
+	in, lines, now := &failing{Inbox: openInbox(t), err: errDisk}, &countLines{}, clock
 	r := start(t, receiver.Options{Inbox: in, Log: slog.New(slog.NewTextHandler(lines, nil)),
 		Now: func() time.Time { return now }})
 	for i := range 300 {

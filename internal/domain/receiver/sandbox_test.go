@@ -10,7 +10,7 @@ import (
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/sandbox"
-	service "opdeck/internal/sandbox/faulty"
+	"opdeck/internal/sandbox/faulty"
 )
 
 // What the built-in service sends is taken, proves its body, and reads without
@@ -31,14 +31,14 @@ func TestBuiltInService(t *testing.T) {
 		}
 	}()
 	settings := fmt.Appendf(nil, `{"hook":{"jwtSecret":%q},"hook_backoff":"10ms"}`, testSecret)
-	if err := service.Of(s).Configure(ctx, settings); err != nil {
+	if err := faulty.Of(s).Configure(ctx, settings); err != nil {
 		t.Fatal(err)
 	}
 	stored := make(chan struct{}, 1)
 	defer r.Notify(stored)()
 	follow := receiver.Follow(in, 0, 20*time.Millisecond, stored)
 	for range 5 {
-		if err := service.Of(s).Step(ctx); err != nil {
+		if err := faulty.Of(s).Step(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
