@@ -175,7 +175,7 @@ func (a factReader) read(ctx context.Context) verdict.Facts {
 	for _, read := range []func(context.Context, *verdict.Facts, session.Status) error{a.callFacts, a.budgetFacts,
 		a.indexFacts, a.writeFacts, a.jobFacts, a.feedFacts, a.passwordFact, a.noted, a.auditFact} {
 		if err := read(ctx, &f, st); err != nil && ctx.Err() == nil {
-			if trouble := (*store.Error)(nil); errors.As(err, &trouble) {
+			if trouble := (*store.Error)(nil); errors.As(err, &trouble) && trouble.Kind != store.IndexDamaged {
 				f.Store = a.faulty(err, f.Now)
 			}
 		}
@@ -186,7 +186,7 @@ func (a factReader) read(ctx context.Context) verdict.Facts {
 // storeFact is what would keep a write from being stored, or that nothing would.
 func (a factReader) storeFact(ctx context.Context, now time.Time) verdict.Fact[verdict.Store] {
 	for _, db := range []*store.DB{a.app.Store.Core, a.app.Store.Bulk} {
-		if err := db.Usable(ctx); err != nil && ctx.Err() == nil {
+		if err := db.Usable(ctx); err != nil && ctx.Err() == nil && !store.IsKind(err, store.IndexDamaged) {
 			return a.faulty(err, now)
 		}
 	}
@@ -215,6 +215,8 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 	switch known := api.AsError(err); {
 	case lost:
 		f.Key = key
+	case store.IsKind(err, store.IndexDamaged) && errors.As(err, &e):
+		f.Index = damagedIndex(e.Where, now)
 	case errors.As(err, &e):
 		engine := "PostgreSQL"
 		if filepath.IsAbs(e.Where) {
@@ -358,7 +360,20 @@ func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session
 	return err
 }
 
+// damagedIndex is the fact that the index file at path is damaged, since a process met that first.
+func damagedIndex(path string, now time.Time) verdict.Fact[verdict.Index] {
+	since := store.DamagedSince(path)
+	if since.IsZero() {
+		since = now
+	}
+	return verdict.Known(verdict.Index{Damaged: path, DamagedSince: since}, "a read of "+path, now, readHolds)
+}
+
 func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+	if path := a.app.Store.Bulk.Path(); path != "" && !store.DamagedSince(path).IsZero() {
+		f.Index = damagedIndex(path, f.Now)
+		return nil
+	}
 	if !a.app.Config.Index.Enabled {
 		return nil
 	}

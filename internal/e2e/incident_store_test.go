@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -233,6 +234,18 @@ func storeIncidents() map[string]incident {
 			}
 			s.write("state/opdeck.db", strings.Repeat("no database ", 1000))
 		}, mend: again(func(s *scene) { _ = os.Remove(s.file("state/opdeck.db")) })}),
+		"damaged index": incident{live: true, begin: func(s *scene) {
+			for _, part := range []string{"", "-wal"} { // in place: the server has both open
+				f, err := os.OpenFile(s.file("state/opdeck-index.db"+part), os.O_WRONLY, 0)
+				if err == nil {
+					_, err = f.WriteString(strings.Repeat("no database ", 20_000))
+					err = errors.Join(err, f.Close())
+				}
+				if err != nil {
+					s.t.Fatal(err)
+				}
+			}
+		}, mend: again(func(*scene) {})}.says("/var/lib/opdeck/opdeck-index.db", `[^ ]+/state/opdeck-index\.db`),
 		"newer store": unserved(incident{begin: func(s *scene) {
 			db, err := store.Open(context.Background(), store.Options{URL: "sqlite", Dir: s.file("state"),
 				Migrations: storetest.Newer(s.t, "CREATE TABLE newer (n INTEGER);")})

@@ -156,6 +156,57 @@ func TestDamagedFileIsNamedAndKept(t *testing.T) {
 	}
 }
 
+// TestADamagedIndexIsMadeAnew: found at opening or by a read, it blocks no later process; the old file stays, and while
+// another process has it open nothing is moved.
+func TestADamagedIndexIsMadeAnew(t *testing.T) {
+	spoil := func(t *testing.T, path string, from int64) {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteAt(bytes.Repeat([]byte{0xa5}, 64<<10), from)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, from := range map[string]int64{"its header": 0, "a page": 4096} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			index := filepath.Join(dir, "opdeck-index.db")
+			var said []string
+			open := func() (*store.Store, error) {
+				return store.Open(t.Context(), store.Options{URL: "sqlite", Dir: dir, Notice: func(s string) { said = append(said, s) }})
+			}
+			s, err := open()
+			if err == nil {
+				err = s.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoil(t, index, from)
+			if s, err = open(); err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, err := os.Stat(index + ".damaged"); err != nil || !store.DamagedSince(index).IsZero() {
+				t.Error("the old file is gone, or the mark is there:", err)
+			}
+			if len(said) != 1 || !strings.Contains(said[0], "moved it to "+index+".damaged") {
+				t.Errorf("%q", said)
+			}
+			var n int
+			if err := s.Bulk.QueryRow(t.Context(), "SELECT COUNT(*) FROM index_op").Scan(&n); err != nil || n != 0 {
+				t.Error(n, err)
+			}
+		})
+	}
+}
+
 func TestNewerTablesAreRefused(t *testing.T) {
 	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(e.String(), func(t *testing.T) {

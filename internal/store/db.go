@@ -44,6 +44,7 @@ func (e Engine) ForUpdate() string {
 type DB struct {
 	engine   Engine
 	path     string      // SQLite: the file, "" in memory
+	index    bool        // SQLite file: what it holds is read again from the service
 	dsn      string      // PostgreSQL: for connections outside the pool
 	w        *sql.DB     // one connection for writes (SQLite); the pool (PostgreSQL)
 	r        *sql.DB     // readers (SQLite, query_only); the same pool (PostgreSQL)

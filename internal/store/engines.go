@@ -33,11 +33,16 @@ const (
 // openSQLite opens file with two writing connections, whose transactions begin with the write lock and of which one
 // is used at a time, and a few reading ones.
 func openSQLite(ctx context.Context, file string, notice func(string)) (*DB, error) {
+	return openDB(ctx, &DB{engine: SQLite, path: file}, notice)
+}
+
+func openDB(ctx context.Context, db *DB, notice func(string)) (*DB, error) {
+	file := db.path
 	queue, err := openQueue(file)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: SQLite, path: file, queue: queue}
+	db.queue = queue
 	queue.slow, db.notices.send = db.slow, notice
 	dsn := "file:" + (&url.URL{Path: file}).EscapedPath() + "?mode=rw&" // SQLite must not create the file
 	for _, pool := range []struct {

@@ -27,17 +27,20 @@ type Kind string
 
 // The kinds of trouble.
 const (
-	Busy        Kind = "busy"        // another process held the store for longer than the caller waited
-	Full        Kind = "full"        // the disk is full; nothing was written, reads still work
-	Damaged     Kind = "damaged"     // not a database, or a corrupt one; it was not changed
-	ReadOnly    Kind = "read_only"   // the file or the folder is not writable
-	Unavailable Kind = "unavailable" // PostgreSQL does not answer or refuses the connection
-	Unknown     Kind = "unknown"     // the connection broke during the commit, which may have succeeded
-	Newer       Kind = "newer"       // tables of a newer opdeck
-	Older       Kind = "older"       // tables of an older opdeck, which Options.KeepVersion does not migrate
-	Unreleased  Kind = "unreleased"  // tables of a build that was never released; no migration reads them
-	Lost        Kind = "lost"        // the file was deleted or replaced while this process had it open
-	Failing     Kind = "failing"     // the disk reports errors
+	Busy    Kind = "busy"    // another process held the store for longer than the caller waited
+	Full    Kind = "full"    // the disk is full; nothing was written, reads still work
+	Damaged Kind = "damaged" // not a database, or a corrupt one; it was not changed
+	// IndexDamaged is Damaged of a file whose content is read again from the service. The next process that opens it
+	// while no other has it open moves it away and makes a new one.
+	IndexDamaged Kind = "index_damaged"
+	ReadOnly     Kind = "read_only"   // the file or the folder is not writable
+	Unavailable  Kind = "unavailable" // PostgreSQL does not answer or refuses the connection
+	Unknown      Kind = "unknown"     // the connection broke during the commit, which may have succeeded
+	Newer        Kind = "newer"       // tables of a newer opdeck
+	Older        Kind = "older"       // tables of an older opdeck, which Options.KeepVersion does not migrate
+	Unreleased   Kind = "unreleased"  // tables of a build that was never released; no migration reads them
+	Lost         Kind = "lost"        // the file was deleted or replaced while this process had it open
+	Failing      Kind = "failing"     // the disk reports errors
 )
 
 // Error is an error of the store itself. Where is the file or the server, without user names and passwords.
@@ -63,6 +66,8 @@ func (e *Error) Error() string {
 	case Damaged:
 		return "store: " + e.Where +
 			" is not an opdeck database or is damaged; it was left unchanged: move it away, or replace it with a good copy"
+	case IndexDamaged:
+		return "store: " + e.Where + " is damaged; it is made anew when no process of this host has it open"
 	case ReadOnly:
 		if e.text == "" && e.Code() == "25006" {
 			return "store: " + e.Where + " " + standby
@@ -155,6 +160,10 @@ func (db *DB) explain(err error) error {
 	}
 	if kind == "" {
 		return fmt.Errorf("store: %w", err)
+	}
+	if kind == Damaged && db.index {
+		kind = IndexDamaged
+		markDamaged(db.path)
 	}
 	e := &Error{Kind: kind, Where: db.where(), Err: err}
 	if kind == Unavailable || kind == Failing {

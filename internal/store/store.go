@@ -136,12 +136,17 @@ func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	bulk := bulkPath(core)
-	return openPair(ctx, opt, func(r tableSet) (*DB, error) {
+	open := func(r tableSet) (*DB, error) {
 		if r == coreTables {
 			return openSQLite(ctx, core, opt.Notice)
 		}
-		return openSQLite(ctx, bulk, opt.Notice)
-	})
+		return openIndex(ctx, bulk, opt.Notice)
+	}
+	s, err := openPair(ctx, opt, open)
+	if IsKind(err, IndexDamaged) { // it is marked now
+		s, err = openPair(ctx, opt, open)
+	}
+	return s, err
 }
 
 // openPair opens and migrates both databases; with PostgreSQL they are one.

@@ -157,12 +157,15 @@ type Key struct {
 
 // Index is the local mirror.
 type Index struct {
-	Rows  int64
-	AsOf  time.Time // the oldest sight
-	Whole bool      // it holds all of the list
-	Says  string    // how much it holds and how old that is
-	Due   time.Duration
-	Error string // the last failure of the sync, "" for none
+	Rows    int64
+	AsOf    time.Time // the oldest sight
+	Whole   bool      // it holds all of the list
+	Says    string    // how much it holds and how old that is
+	Due     time.Duration
+	Error   string // the last failure of the sync, "" for none
+	Damaged string // the file, if it is damaged
+	// DamagedSince is when a process first met the damage.
+	DamagedSince time.Time
 	// Looked is when the list was looked at for new operations last, and Every how often the config promises that.
 	Looked time.Time
 	Every  time.Duration
@@ -369,7 +372,15 @@ func (i Index) current(now time.Time) bool {
 }
 
 func indexCauses() []cause {
-	return []cause{{id: "index_old", part: PartIndex, severity: Warning, who: Operator,
+	return []cause{{id: "index_damaged", part: PartIndex, severity: Critical, who: Operator,
+		next: Next{Do: "Stop the opdeck processes of this host and start them again: opdeck makes the index anew.",
+			Command: "opdeck index status"},
+		found: of(func(f Facts) Fact[Index] { return f.Index }, func(_ Facts, i Index) (string, string, time.Time) {
+			if i.Damaged == "" {
+				return "", "", time.Time{}
+			}
+			return "The index at " + i.Damaged + " is damaged, so lists and webhooks wait.", "a read of the file", i.DamagedSince
+		})}, {id: "index_old", part: PartIndex, severity: Warning, who: Operator,
 		next: Next{Do: "Check why the sync has stopped.", Command: "opdeck index status"},
 		found: of(func(f Facts) Fact[Index] { return f.Index }, func(f Facts, i Index) (string, string, time.Time) {
 			if i.AsOf.IsZero() || i.Due <= 0 || f.Now.Sub(i.AsOf) <= indexLate*i.Due {

@@ -294,6 +294,9 @@ func Incidents() map[string]Incident {
 		"54 holder stopped": {With(Live(), func(f *verdict.Facts) {
 			f.Session.Value.Holder, f.Session.Value.HolderSince = "host a, process 9", Noon.Add(-8*time.Second)
 		}), "A refresh by host a, process 9 does not end; calls wait for it."},
+		"damaged index": {With(Live(), func(f *verdict.Facts) {
+			f.Index = Now(verdict.Index{Damaged: "/var/lib/opdeck/opdeck-index.db", DamagedSince: Noon.Add(-time.Minute)})
+		}), "The index at /var/lib/opdeck/opdeck-index.db is damaged, so lists and webhooks wait."},
 		"57 index old": {With(Live(), func(f *verdict.Facts) {
 			f.Index = Now(verdict.Index{Rows: 200, AsOf: Noon.Add(-6 * time.Hour), Whole: true, Due: time.Minute})
 		}), "The lists are 6h 00m old."},
