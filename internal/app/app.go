@@ -129,6 +129,8 @@ type App struct {
 	beginning   sync.Mutex
 	began       map[string]time.Time  // guarded by beginning: what the last verdict found, and when it was first seen
 	tried       atomic.Pointer[tried] // nil: it has not tried to record a write
+	configRead  string                // configDigest of the file as it was read
+	outdated    atomic.Bool           // the file has changed since, and that is noted
 	getenv      func(string) string
 	calls       observers[api.Call]
 	changes     observers[api.Operation]
@@ -148,7 +150,8 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 		return nil, err
 	}
 	a := &App{Config: c.config.In(c.context), Context: c.context, ReadOnly: opt.ReadOnly || c.context.ReadOnly,
-		State: c.state, Version: opt.Version, Now: opt.Now, ownClock: ownClock, getenv: opt.Getenv}
+		State: c.state, Version: opt.Version, Now: opt.Now, ownClock: ownClock, getenv: opt.Getenv,
+		configRead: configDigest(c.config.Path)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

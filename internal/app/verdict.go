@@ -437,7 +437,8 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 // What processes note for each other, and how long it holds.
 const (
 	portPart, auditPart = "port", "audit"
-	beganPart           = "began" // when a cause was first seen, by its key
+	outdatedPart        = "config" // a process with an older config than the file, by its owner's id
+	beganPart           = "began"  // when a cause was first seen, by its key
 	noteHolds           = 24 * time.Hour
 	stuckAfter          = 2 * time.Minute // since the last step of a replacement
 )
@@ -510,7 +511,8 @@ func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
 }
 
 // noted reads what other processes noted: ports and the audit trail.
-func (a factReader) noted(ctx context.Context, f *verdict.Facts, _ session.Status) error {
+func (a factReader) noted(ctx context.Context, f *verdict.Facts, st session.Status) error {
+	a.noteOutdated(ctx)
 	list, now, err := observations(a.app).All(ctx)
 	for _, o := range list {
 		at := limit.ToWall(o.Seen, now, f.Now)
@@ -525,6 +527,8 @@ func (a factReader) noted(ctx context.Context, f *verdict.Facts, _ session.Statu
 			if json.Unmarshal(o.Body, &n) == nil && len(n.Broken) > 0 {
 				f.Audit.Value.Broken = n.Broken
 			}
+		case outdatedPart:
+			a.outdated(ctx, f, st, o, at)
 		case beganPart:
 			f.Began[o.Name] = at
 		case triedPart:
@@ -545,6 +549,48 @@ const (
 	triedFor  = 5 * time.Minute
 	tryTime   = 2 * time.Second // so that a check answers in time
 )
+
+// configDigest identifies the content of a config file; "": there is none that can be read.
+func configDigest(path string) string {
+	text, err := os.ReadFile(path)
+	if path == "" || err != nil {
+		return ""
+	}
+	return api.HashHex(text)
+}
+
+// noteOutdated notes for other processes whether this one has read an older config than the file has now.
+func (a factReader) noteOutdated(ctx context.Context) {
+	now := configDigest(a.app.Config.Path)
+	is := now != "" && a.app.configRead != "" && now != a.app.configRead
+	if !a.app.outdated.CompareAndSwap(!is, is) {
+		return
+	}
+	o, err := a.app.Session.Owner(), error(nil)
+	if is {
+		body, _ := json.Marshal(verdict.Outdated{Host: o.Host, PID: o.PID, File: a.app.Config.Path})
+		err = observations(a.app).Put(ctx, outdatedPart, o.ID, body)
+	} else {
+		err = observations(a.app).Remove(ctx, outdatedPart, o.ID)
+	}
+	if err != nil {
+		a.app.outdated.Store(!is) // the next verdict tries it again
+	}
+}
+
+// outdated is the fact of a process that still runs; that of another one is removed.
+func (a factReader) outdated(ctx context.Context, f *verdict.Facts, st session.Status, o journal.Observation,
+	at time.Time) {
+	lives := o.Name == a.app.Session.Owner().ID || slices.ContainsFunc(st.Seen, func(i session.Instance) bool {
+		return i.Owner.ID == o.Name && !i.Gone && (i.Sure || i.Ago < stuckAfter)
+	})
+	var p verdict.Outdated
+	if err := json.Unmarshal(o.Body, &p); err == nil && lives {
+		f.Outdated = append(f.Outdated, verdict.Known(p, o.Name, at, noteHolds))
+	} else {
+		_ = observations(a.app).Remove(ctx, outdatedPart, o.Name)
+	}
+}
 
 // auditFact is the trail as this process sees it. Whether a write can be recorded is tried now and then, and at each
 // read while the store refuses it here or elsewhere.

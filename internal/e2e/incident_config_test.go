@@ -54,6 +54,17 @@ func (s *scene) script(text string) string {
 func configIncidents() map[string]incident {
 	plainly := func(s *scene) { s.context = "" }
 	return map[string]incident{
+		"a process with an older config": incident{live: true, begin: func(s *scene) {
+			s.rest = "[ui]\nmouse = false\n"
+			s.configure()
+			s.until(soon, func() string { return "nobody says that the config is older" }, func() bool {
+				return strings.Contains(s.run("check", "config").out, "older config")
+			})
+		}, mend: func(s *scene) {
+			s.stops()
+			s.serves()
+		}}.says("Process 7 of a", `Process \d+ of [^ ]+`).says("config.toml", `[^ ]*opdeck\.toml`).
+			unlike(sessionCheck, "the session works"),
 		"46 config": mistaken(func(s *scene) { s.context = "timeout = = 3\n" }, plainly,
 			`[^ ]*opdeck\.toml:7: contexts\.t\.timeout: expected value but found '=' instead\.`),
 		"47 unknown key": mistaken(func(s *scene) { s.context = "timeot = \"3s\"\n" }, plainly,

@@ -127,7 +127,21 @@ func hostCauses() []cause {
 		{id: "port", part: PartFeed, severity: Critical, who: Operator, explains: []Part{PartFeed},
 			next:  Next{Do: "Stop the other program, or configure another address.", Command: "opdeck config check"},
 			found: portFaults},
+		{id: "config_outdated", part: PartConfig, severity: Warning, who: Operator,
+			next:  Next{Do: "Restart that process: until then it works, and reports faults, with what it has read."},
+			found: outdated},
 	}
+}
+
+func outdated(f Facts) []hit {
+	var out []hit
+	for _, one := range f.Outdated {
+		if p, known := one.at(f.Now); known {
+			out = append(out, hit{says: fmt.Sprintf("Process %d of %s runs with an older config than %s has now.", p.PID, p.Host,
+				p.File), of: fmt.Sprintf("%d of %s", p.PID, p.Host), evidence: []Evidence{one.evidence("the file has changed")}})
+		}
+	}
+	return out
 }
 
 func portFaults(f Facts) []hit {

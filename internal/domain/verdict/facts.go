@@ -33,6 +33,7 @@ type Facts struct {
 	Clock       Fact[Clock]
 	Config      Fact[Config]
 	Ports       []Fact[Port]
+	Outdated    []Fact[Outdated]
 }
 
 // Call is what the calls of one class and route have shown last.
@@ -215,6 +216,13 @@ type Config struct {
 	Mistakes []string  // each with file, line and cure
 	Changed  time.Time // when the file was changed last; zero: not known
 	Ignored  []string  // proxies of the environment that have no effect: "HTTPS_PROXY"
+}
+
+// Outdated is a running process that has read an older config than the file.
+type Outdated struct {
+	Host string
+	PID  int
+	File string
 }
 
 // Port is a listener of opdeck serve.

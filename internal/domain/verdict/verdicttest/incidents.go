@@ -272,6 +272,9 @@ func Incidents() map[string]Incident {
 		"48 config that others may write": {With(Live(), func(f *verdict.Facts) {
 			f.Config = Now(verdict.Config{Mistakes: []string{"config.toml: others may write to it (mode 0666); chmod go-w."}})
 		}), "The config has 1 mistake: config.toml: others may write to it (mode 0666); chmod go-w."},
+		"a process with an older config": {With(Live(), func(f *verdict.Facts) {
+			f.Outdated = []verdict.Fact[verdict.Outdated]{Now(verdict.Outdated{Host: "a", PID: 7, File: "config.toml"})}
+		}), "Process 7 of a runs with an older config than config.toml has now."},
 		"51 password command fails": {With(Base(), func(f *verdict.Facts) {
 			f.Password = Now(verdict.Password{Source: "password_command",
 				Fault: "password_command ended with 3: the vault is sealed"})
