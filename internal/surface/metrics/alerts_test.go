@@ -26,6 +26,7 @@ const (
 var withoutRule = map[verdict.Cause]string{
 	"webhooks_rejected": "OpdeckHooksRejected uses the time of the rejection, so it ends ten minutes after the last one",
 	"index_old":         "OpdeckIndexOld uses the age itself",
+	"config_outdated":   "it follows a change that a person has just made, and opdeck check names it",
 }
 
 // alert is a rule of the file.
