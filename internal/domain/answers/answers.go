@@ -121,6 +121,7 @@ type Recorder struct {
 	scope string
 	by    string
 
+	storing sync.Mutex // held while pending is being stored; taken before mu
 	mu      sync.Mutex
 	pending map[[3]string]seen   // guarded by mu: by class, route and object
 	wrote   map[[2]string]string // guarded by mu: as written last, by class and route
@@ -194,8 +195,11 @@ func (r *Recorder) Seen(a Answer) {
 // maxPending bounds the answers of one write.
 const maxPending = 500
 
-// Flush stores what is pending if any of it is news, so that no process shows what the others cannot read.
+// Flush stores what is pending if any of it is news, so that no process shows what the others cannot read. It waits for
+// a write that is under way.
 func (r *Recorder) Flush() {
+	r.storing.Lock()
+	defer r.storing.Unlock()
 	r.mu.Lock()
 	news := false
 	for _, s := range r.pending {
@@ -210,7 +214,7 @@ func (r *Recorder) Flush() {
 		r.writing.Done()
 	}
 	r.mu.Unlock()
-	r.write()
+	r.put()
 }
 
 // list is what is pending at now. The caller holds mu.
@@ -226,6 +230,13 @@ func (r *Recorder) list(now time.Time) []Answer {
 
 // write stores what is pending. After an error the next outcome tries again.
 func (r *Recorder) write() {
+	r.storing.Lock()
+	defer r.storing.Unlock()
+	r.put()
+}
+
+// put is write; the caller holds storing.
+func (r *Recorder) put() {
 	r.mu.Lock()
 	now := time.Now()
 	list := r.list(now)

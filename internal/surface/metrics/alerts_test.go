@@ -14,12 +14,12 @@ import (
 	"opdeck/internal/store/storetest"
 )
 
-var update = flag.Bool("update", false, "write the table of alerts in docs/oncall.md")
+var update = flag.Bool("update", false, "write the table of alerts in docs/alerts.md")
 
 const (
 	alertsFile = "../../../packaging/alerts.yml"
 	triedFile  = "../../../packaging/alerts_test.yml"
-	runbook    = "../../../docs/oncall.md"
+	runbook    = "../../../docs/alerts.md"
 )
 
 // withoutRule are the causes that no alert is about, with the reason.
