@@ -564,12 +564,13 @@ type VerdictFacts struct {
 	Read    time.Time // when its facts were read, by this host's clock
 }
 
-// verdictHolds is how long after the read a verdict may show something to be good.
-const verdictHolds = 5 * time.Second
+// VerdictHolds is how long after the read a verdict may show something to be good: longer than between two reads while a
+// person looks at it.
+const VerdictHolds = 15 * time.Second
 
-// at is the verdict at a time: after verdictHolds nothing in it is good.
+// at is the verdict at a time: after VerdictHolds nothing in it is good.
 func (f VerdictFacts) at(now time.Time) verdict.Verdict {
-	if age := now.Sub(f.Read); f.Read.IsZero() || age < -verdictHolds || age >= verdictHolds {
+	if age := now.Sub(f.Read); f.Read.IsZero() || age < -VerdictHolds || age >= VerdictHolds {
 		return f.Verdict.Stale()
 	}
 	return f.Verdict
@@ -589,7 +590,7 @@ func (e *Env) StoreKnown() bool { return e.Verdict().Of(verdict.PartStore) == ve
 
 // VerdictEnds is when Verdict changes by time alone; zero: not before it is read again.
 func (e *Env) VerdictEnds(now time.Time) time.Time {
-	if end := e.shared.found.Read.Add(verdictHolds); end.After(now) {
+	if end := e.shared.found.Read.Add(VerdictHolds); end.After(now) {
 		return end
 	}
 	return time.Time{}

@@ -185,7 +185,7 @@ var firstTasks = []task{
 		h.press(strings.Split(strings.Repeat("j", 9), "")...).shows(h.operations()[9].Opid[:9]) // the preview breaks an id
 	}},
 	{user: "on call", want: "session, budgets and feed on one page", before: "3 screens", at: big, do: func(h *hands) {
-		h.press("B").shows("billing", "tokens are valid")
+		h.press("B").shows("the access token is valid until", "calls left", "Events")
 	}},
 	{user: "on call", want: "back to what I looked at before", before: "not possible", do: func(h *hands) {
 		h.press("6").shows("generation").press("[").shows("120 operations")

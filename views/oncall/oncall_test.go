@@ -151,7 +151,7 @@ func TestWhatIsAroundTheCause(t *testing.T) {
 func TestNothingStaleIsGood(t *testing.T) {
 	r, clock := open(t, newWorld(), nil)
 	r.Has("✓")
-	r.Send(clock.Wait(5 * time.Second))
+	r.Send(clock.Wait(ui.VerdictHolds))
 	r.HasNot("✓")
 	r.Says("No fault known. Not known now: service, session, store.", "Store ? not known")
 

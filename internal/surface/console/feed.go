@@ -472,6 +472,9 @@ const (
 	verdictTime = 3 * time.Second // of a read; then the store does not answer. More than store.DB.Free takes
 )
 
+// What is shown is read again before it lapses.
+const _ = uint64(ui.VerdictHolds - verdictCalm - verdictTime)
+
 // verdictFeed is the verdict as passed on last.
 type verdictFeed struct {
 	at   time.Time // of the last read; zero: none
