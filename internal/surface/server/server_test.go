@@ -194,6 +194,13 @@ func TestWebhooksAndMetrics(t *testing.T) {
 		t.Errorf("metrics without a host listen at %s", p.metrics)
 	}
 	text := p.scrape()
+	for range 1000 { // the event is merged after it was acknowledged
+		if strings.Contains(text, "opdeck_hook_behind 0") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		text = p.scrape()
+	}
 	for _, want := range []string{
 		`opdeck_budget_waiting{class="login"} 0`, `opdeck_budget_throttled{class="general"} 0`,
 		`opdeck_hook_turned_away_total{reason="malformed"} 0`, `opdeck_hook_queued 0`, `opdeck_hook_behind 0`,
