@@ -564,8 +564,8 @@ type VerdictFacts struct {
 	Read    time.Time // when its facts were read, by this host's clock
 }
 
-// VerdictHolds is how long after the read a verdict may show something to be good: longer than between two reads while a
-// person looks at it.
+// VerdictHolds is how long after the read a verdict may show something to be good: longer than the time between two
+// reads while a person looks at it.
 const VerdictHolds = 15 * time.Second
 
 // at is the verdict at a time: after VerdictHolds nothing in it is good.
