@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,9 +75,8 @@ func TestDoctorNamesUnusableDeliveries(t *testing.T) {
 	}
 }
 
-// TestDoctorSaysTheVerdict: each finding about budget, trail, writes and feed is in the report, in the same words, and
-// no
-// line of these parts is good beside one.
+// TestDoctorSaysTheVerdict: each finding about budget, trail, writes and feed is in the report, in the same words but for
+// a second by which two readings of a budget may differ, and no line of these parts is good beside one.
 func TestDoctorSaysTheVerdict(t *testing.T) {
 	a := watched(t, nil, "")
 	err := a.Hooks().Inbox().Reject(t.Context(), []receiver.RejectCount{{Reason: "signature", N: 1, Last: time.Now(),
@@ -89,14 +89,16 @@ func TestDoctorSaysTheVerdict(t *testing.T) {
 			break
 		}
 	}
-	lines := map[string][]Finding{}
+	lines, second := map[string][]Finding{}, regexp.MustCompile(`:\d\d\b`)
 	Doctor(api.WithActor(t.Context(), a.LocalActor("command")), Options{}, a, false, func(f Finding) {
 		lines[f.Name] = append(lines[f.Name], f)
 	})
 	v := Verdict(t.Context(), a)
 	for _, part := range []verdict.Part{verdict.PartBudget, verdict.PartAudit, verdict.PartWrites, verdict.PartFeed} {
 		for _, want := range v.In(part) {
-			if !slices.ContainsFunc(lines[string(part)], func(f Finding) bool { return f.Text == want.What() }) {
+			if !slices.ContainsFunc(lines[string(part)], func(f Finding) bool {
+				return second.ReplaceAllString(f.Text, ":..") == second.ReplaceAllString(want.What(), ":..")
+			}) {
 				t.Errorf("%s is not in %+v", want.What(), lines[string(part)])
 			}
 		}

@@ -339,18 +339,19 @@ const mostUsers = 3
 
 func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
 	use, err := a.app.Limits.Usage(ctx)
+	now := a.app.Now() // its times are from now on
 	for _, u := range use {
 		if u.Class == limit.Login || u.Class == limit.Refresh { // what uses them up is an attempt
 			continue
 		}
-		next := f.Now.Add(time.Duration(u.NextSlot * float64(time.Second)))
+		next := now.Add(time.Duration(u.NextSlot * float64(time.Second)))
 		b := verdict.Budget{Class: string(u.Class), Room: u.Room, Next: next, Asked: u.Blocked > 0,
-			Until: f.Now.Add(u.Blocked)}
+			Until: now.Add(u.Blocked)}
 		if b.Asked {
-			b.AskedT = f.Now.Add(-u.Refused).Round(time.Second)
+			b.AskedT = now.Add(-u.Refused).Round(time.Second)
 		}
 		if u.Full > 0 {
-			b.Full = f.Now.Add(-u.Full).Round(time.Second)
+			b.Full = now.Add(-u.Full).Round(time.Second)
 		}
 		for _, who := range u.Users[:min(len(u.Users), mostUsers)] {
 			b.Users = append(b.Users, fmt.Sprintf("%s used %d of the %d", who.Who, who.Calls, u.Recommended))
