@@ -135,7 +135,7 @@ func TestWhatIsAroundTheCause(t *testing.T) {
 	w := newWorld()
 	r, clock := open(t, w, nil)
 	r.Send(uitest.Size(160, 45))
-	r.Says("now Works: reading, writing. Not known: the local copy, webhooks. 2 others have a console open.")
+	r.Says("now Works: reading. Not known: the local copy, writing, webhooks. 2 others have a console open.")
 	r.HasNot("past", "started")
 	w.around.Others = 0
 	r.Send(ui.VerdictFacts{Verdict: verdict.Conclude(trouble()), Read: clock.Now()})

@@ -12,8 +12,10 @@ func (v Verdict) Abilities() []Ability {
 	reading := SessionParts()
 	out := []Ability{{"reading", v.StateOf(reading...)}, {"the local copy", v.StateOf(PartStore, PartIndex)},
 		{"writing", v.StateOf(append(reading, PartAudit, PartWrites)...)}}
-	if v.states[PartIndex] == Unknown && out[1].State != Bad {
-		out[1].State = Unknown
+	for i, rests := range map[int]Part{1: PartIndex, 2: PartAudit} { // not known is not good
+		if v.states[rests] == Unknown && out[i].State != Bad {
+			out[i].State = Unknown
+		}
 	}
 	if !v.Off(PartFeed) {
 		out = append(out, Ability{"webhooks", v.Of(PartFeed)})
