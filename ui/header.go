@@ -660,7 +660,7 @@ func (s *screenStack) prints(f verdict.Finding) bool {
 	case KindOnCall, KindSession:
 		return true
 	case KindEvents:
-		return f.Part == verdict.PartFeed
+		return f.Part == verdict.PartFeed || f.Part == verdict.PartServe
 	}
 	return false
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -22,6 +23,8 @@ import (
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/domain/verdict"
+	"opdeck/internal/store/accounts"
+	"opdeck/internal/store/seal"
 )
 
 // watched opens an App on a service that answers with h, or on the built-in one without h.
@@ -100,17 +103,6 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 				"empty"}},
 		"password command": {answer(500, ""), `password_command = "echo gpg: no key >&2; exit 2"`, called,
 			[]string{`password_command failed: exit status 2; it says: "gpg: no key"`}},
-		"port": {nil, "", func(t *testing.T, a *App) error {
-			taken, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = taken.Close() }()
-			addr := taken.Addr().String()
-			_, err = net.Listen("tcp", addr)
-			NotePort(t.Context(), a, "webhooks", addr, err)
-			return nil
-		}, []string{"opdeck does not listen for webhooks on 127.0.0.1:", ": another program uses the address."}},
 		"audit": {nil, "", func(t *testing.T, a *App) error {
 			if err := observations(a).Put(t.Context(), auditPart, "verified",
 				[]byte(`{"broken":["record 3 was changed."]}`)); err != nil {
@@ -285,5 +277,74 @@ func TestSinceIsTheBeginning(t *testing.T) {
 	password = ""
 	if at := since(b); time.Since(at) > time.Minute {
 		t.Errorf("the next one began at %s", at)
+	}
+}
+
+// TestServeOfAHost: a server is told from what it noted and from its reports, on this host and on others; one that runs
+// ends what an earlier one noted, and a port that its user has left is no longer taken.
+func TestServeOfAHost(t *testing.T) {
+	t.Parallel()
+	a := watched(t, nil, "")
+	note := func(id string, s verdict.Serve) {
+		body, err := json.Marshal(s)
+		if err == nil {
+			err = observations(a).Put(t.Context(), servePart, id, body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(want string) {
+		t.Helper()
+		if got := said(t, a); want == "" && strings.Contains(got, "serve") || !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	host := a.Session.Owner().Host
+	says("")
+	a.Config.SSH.Listen = "127.0.0.1:2222"
+	says("opdeck serve does not run on " + host + ".")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := taken.Addr().String()
+	_, err = net.Listen("tcp", addr)
+	NoteServe(t.Context(), a, []verdict.Port{ServePort("webhooks", addr, err)}, true)
+	says("opdeck does not listen for webhooks on " + addr + ": another program uses the address.")
+	_ = taken.Close()
+	if got := said(t, a); strings.Contains(got, addr) || !strings.Contains(got, "opdeck serve does not run on "+host+".") {
+		t.Errorf("the address is free: %s", got)
+	}
+	NoteServe(t.Context(), a, nil, false)
+	note("older", verdict.Serve{Host: host, PID: 7}) // of a process that nobody knows
+	says("")
+	note("elsewhere", verdict.Serve{Host: "beta", PID: 8})
+	says("opdeck serve does not run on beta.")
+	owner := session.Owner{ID: "elsewhere", Host: "beta", PID: 8}
+	key, err := seal.ReadKey(filepath.Join(a.State, "opdeck.db.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := accounts.New(a.Store.Core, accounts.Options{Key: key})
+	if err == nil {
+		err = rows.Beat(t.Context(), a.Session.Key(), owner)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	says("")
+	if err := a.Store.Core.Exec(t.Context(), "UPDATE session_instance SET seen_ns = seen_ns - ?, "+
+		`owner = replace(owner, ',"marked":true', '') WHERE owner_id = ?`, int64(3*time.Minute), owner.ID); err != nil {
+		t.Fatal(err)
+	}
+	says("opdeck serve on beta (process 8) was seen last at ")
+	note("elsewhere", verdict.Serve{Host: "beta", PID: 8, Ended: time.Now()})
+	says("opdeck serve does not run on beta.")
+	a.Config.SSH.Listen = ""
+	NoteServe(t.Context(), a, nil, true) // of a host that needs no server any more
+	if got := said(t, a); strings.Contains(got, "run on "+host) {
+		t.Error(got)
 	}
 }

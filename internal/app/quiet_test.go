@@ -125,6 +125,7 @@ func (w *quietWorld) begin() *quietInstance {
 	i.parts.Go(func() { i.Audit.Run(i.ctx) })
 	i.parts.Go(func() { _ = i.Session.Keep(i.ctx) })
 	i.parts.Go(func() { i.Hooks().Apply(i.ctx, rec) })
+	NoteServe(i.ctx, i.App, nil, false)
 	i.ends = []func(){i.StartFollow(i.ctx), Retain(i.ctx, i.App), i.Mirror().Start(i.ctx)}
 	return i
 }
@@ -139,6 +140,9 @@ func (i *quietInstance) end(killed bool) {
 		end()
 	}
 	i.parts.Wait()
+	if !killed {
+		NoteServe(context.WithoutCancel(i.ctx), i.App, nil, true)
+	}
 	_ = i.receiver.Close(context.Background())
 	_ = i.Close()
 }

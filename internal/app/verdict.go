@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -437,38 +439,119 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 
 // What processes note for each other, and how long it holds.
 const (
-	portPart, auditPart = "port", "audit"
-	outdatedPart        = "config" // a process with an older config than the file, by its owner's id
-	beganPart           = "began"  // when a cause was first seen, by its key
-	noteHolds           = 24 * time.Hour
-	stuckAfter          = 2 * time.Minute // since the last step of a replacement
+	servePart, auditPart = "serve", "audit"
+	outdatedPart         = "config" // a process with an older config than the file, by its owner's id
+	beganPart            = "began"  // when a cause was first seen, by its key
+	noteHolds            = 24 * time.Hour
+	stuckAfter           = 2 * time.Minute // since the last step of a replacement
 )
 
 func observations(a *App) *journal.Observations {
 	return journal.NewObservations(a.Store.Core, a.Scope())
 }
 
-// NotePort notes for other processes whether this one listens on a port: name is what it is for ("webhooks"), err why
-// it does not.
-func NotePort(ctx context.Context, a *App, name, addr string, err error) {
-	id := name + " on " + HostName()
+// ServePort is a port of opdeck serve; err is why it cannot be opened, nil if it listens.
+func ServePort(name, addr string, err error) verdict.Port {
 	if err == nil {
-		err = observations(a).Remove(ctx, portPart, id)
-	} else {
-		body, bad := json.Marshal(verdict.Port{Name: name, Addr: addr, Fault: portFault(err)})
-		if err = bad; bad == nil {
-			err = observations(a).Put(ctx, portPart, id, body)
-		}
+		return verdict.Port{Name: name, Addr: addr}
+	}
+	return verdict.Port{Name: name, Addr: addr, Fault: portFault(err)}
+}
+
+// NoteServe notes for other processes that this one is opdeck serve with these ports, or ends. That it still runs is
+// told by its reports as a user of the session.
+func NoteServe(ctx context.Context, a *App, ports []verdict.Port, ends bool) {
+	o := a.Session.Owner()
+	s := verdict.Serve{Host: o.Host, PID: o.PID, Ports: ports}
+	if ends {
+		s.Ended = a.Now()
+	}
+	body, err := json.Marshal(s)
+	if err == nil {
+		err = observations(a).Put(ctx, servePart, o.ID, body)
 	}
 	if err != nil {
-		a.Log.Warn("a port is not noted for other processes", "name", name, "err", err)
+		a.Log.Warn("opdeck serve is not noted for other processes", "err", err)
 	}
 }
+
+// serveFacts adds what notes and reports tell of opdeck serve on each host. Where one runs, those that ended are
+// history; of a host that is not this one, it is so after a day.
+func (a factReader) serveFacts(ctx context.Context, f *verdict.Facts, st session.Status, notes []journal.Observation,
+	now time.Time) {
+	here, expected := a.app.Session.Owner(), a.servesHere()
+	byHost := map[string]verdict.Serve{}
+	over := func(id string) { _ = observations(a.app).Remove(ctx, servePart, id) } // the next verdict tries it again
+	slices.SortFunc(notes, func(a, b journal.Observation) int { return b.Seen.Compare(a.Seen) })
+	for _, o := range notes {
+		var s verdict.Serve
+		if json.Unmarshal(o.Body, &s) != nil {
+			over(o.Name)
+			continue
+		}
+		last := limit.ToWall(o.Seen, now, f.Now)
+		if !s.Ended.IsZero() {
+			s.Ended = last
+		} else if at := slices.IndexFunc(st.Seen, func(i session.Instance) bool { return i.Owner.ID == o.Name }); at >= 0 {
+			in := st.Seen[at]
+			last, s.Runs = in.SeenAt, !in.Gone
+			if s.Runs && in.Ago > stuckAfter && o.Name != here.ID {
+				s.Silent, s.Runs = in.SeenAt.Round(time.Second), in.Sure
+			}
+		}
+		was, is := byHost[s.Host]
+		switch {
+		case is && !s.Runs, s.Host == here.Host && !expected && !s.Runs,
+			s.Host != here.Host && !s.Runs && f.Now.Sub(last) > noteHolds:
+			over(o.Name)
+		case is && was.Runs: // two at a time
+		default:
+			if s.Host == here.Host {
+				freePorts(s.Ports)
+			}
+			byHost[s.Host] = s
+		}
+	}
+	if _, seen := byHost[here.Host]; expected && !seen {
+		byHost[here.Host] = verdict.Serve{Host: here.Host}
+	}
+	for _, host := range slices.Sorted(maps.Keys(byHost)) {
+		f.Serves = append(f.Serves, verdict.Known(byHost[host], "what opdeck serve on "+host+" noted", f.Now, readHolds))
+	}
+}
+
+// servesHere reports whether the config of this host has something for opdeck serve in this context.
+func (a factReader) servesHere() bool {
+	c, x := a.app.Config, a.app.Context
+	usual, _, _ := pick(c, "")
+	return (x.Name == usual.Name || x.Serve != config.Place{}) && c.Served()
+}
+
+// dialTime bounds the try of an address that another program had.
+const dialTime = 200 * time.Millisecond
+
+// freePorts clears the fault of each address that another program had and where nothing answers now.
+func freePorts(ports []verdict.Port) {
+	for i, p := range ports {
+		if p.Fault != portTaken {
+			continue
+		}
+		conn, err := net.DialTimeout("tcp", p.Addr, dialTime)
+		if err == nil {
+			_ = conn.Close()
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
+			ports[i].Fault = ""
+		}
+	}
+}
+
+// portTaken is the fault of an address that another program has.
+const portTaken = "another program uses the address"
 
 func portFault(err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "another program uses the address"
+		return portTaken
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return "this host does not have the address"
 	case errors.Is(err, syscall.EACCES):
@@ -511,18 +594,16 @@ func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
 	}
 }
 
-// noted reads what other processes noted: ports and the audit trail.
+// noted reads what processes noted for each other.
 func (a factReader) noted(ctx context.Context, f *verdict.Facts, st session.Status) error {
 	a.noteOutdated(ctx)
 	list, now, err := observations(a.app).All(ctx)
+	var serves []journal.Observation
 	for _, o := range list {
 		at := limit.ToWall(o.Seen, now, f.Now)
 		switch o.Part {
-		case portPart:
-			var p verdict.Port
-			if json.Unmarshal(o.Body, &p) == nil {
-				f.Ports = append(f.Ports, verdict.Known(p, o.Name, at, noteHolds))
-			}
+		case servePart:
+			serves = append(serves, o)
 		case auditPart:
 			var n auditNote
 			if json.Unmarshal(o.Body, &n) == nil && len(n.Broken) > 0 {
@@ -535,6 +616,9 @@ func (a factReader) noted(ctx context.Context, f *verdict.Facts, st session.Stat
 		case triedPart:
 			_ = json.Unmarshal(o.Body, &f.Audit.Value.Says)
 		}
+	}
+	if err == nil {
+		a.serveFacts(ctx, f, st, serves, now)
 	}
 	return err
 }

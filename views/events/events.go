@@ -304,7 +304,7 @@ func (s *Screen) HeadLines() []string {
 	w, h := s.W, s.H
 	warnings := s.warnings(w)
 	if s.Loaded && s.Err == nil && len(s.rows.All()) == 0 && s.Filter.Text == "" && s.cfg.Listen == "" &&
-		len(s.env.Verdict().In(verdict.PartFeed)) == 0 {
+		len(s.findings()) == 0 {
 		return s.switchOn(w, h)
 	}
 	return append([]string{s.Head(s.following())}, warnings...)
@@ -348,11 +348,17 @@ func unheard(key string, w int) string {
 		"No receiver here; "+key+" shows more.")
 }
 
+// findings are those about webhooks, and about the server that receives them.
+func (s *Screen) findings() []verdict.Finding {
+	v := s.env.Verdict()
+	return append(v.In(verdict.PartFeed), v.In(verdict.PartServe)...)
+}
+
 // warnings returns the reasons why events may be missing.
 func (s *Screen) warnings(w int) []string {
 	th := s.env.Theme
 	var out []string
-	for _, f := range s.env.Verdict().In(verdict.PartFeed) {
+	for _, f := range s.findings() {
 		n, _ := s.pages.bad.Refusals()
 		if f.Cause == verdict.RejectedWebhooks && n > 0 && !th.Linear { // the page has the rest
 			out = append(out, th.Warn.Render(draw.Cut(th.Signs.Warn+" "+format.Plural(int(n), "delivery", "deliveries")+

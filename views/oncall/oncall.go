@@ -92,7 +92,7 @@ func rows() []row {
 		{verdict.PartFeed, "Events", ui.KindEvents}, {verdict.PartIndex, "Index", ui.KindOperations},
 		{verdict.PartWrites, "Writes", ui.KindAudit}, {verdict.PartAudit, "Audit", ui.KindAudit},
 		{verdict.PartCertificate, "Certificate", ui.KindSession}, {verdict.PartClock, "Clock", ui.KindSession},
-		{verdict.PartConfig, "Config", ui.KindSession}}
+		{verdict.PartServe, "Server", ui.KindEvents}, {verdict.PartConfig, "Config", ui.KindSession}}
 }
 
 // titles is the width of the titles of the lines with the gap after them.
@@ -151,6 +151,9 @@ func (s *Screen) parts() ui.Section {
 	var unknown []string
 	for i, r := range rows() {
 		if i >= optional && v.Of(r.part) == verdict.Unknown {
+			if v.Off(r.part) {
+				continue
+			}
 			unknown = append(unknown, string(r.part))
 			continue
 		}

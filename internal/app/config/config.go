@@ -131,6 +131,12 @@ func (c Config) In(x Context) Config {
 	return c
 }
 
+// Served reports whether there is anything for opdeck serve to do.
+func (c Config) Served() bool {
+	return c.SSH.Listen != "" || c.Webhooks.Listen != "" || c.Serve.Metrics != "" || c.Lend.Socket != "" ||
+		c.Lend.Listen != "" || c.Notify.On()
+}
+
 // EnvironmentProxy as Proxy means HTTPS_PROXY and NO_PROXY from the environment.
 const EnvironmentProxy = "environment"
 

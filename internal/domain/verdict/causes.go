@@ -48,7 +48,7 @@ func (h hit) tried(now time.Time) time.Time {
 // causes returns the table, in causal order: what is above can bring about what is below.
 func causes() []cause {
 	var out []cause
-	for _, rows := range [][]cause{hostCauses(), storeCauses(), keyCauses(), clockCauses(), reachCauses(), loginCauses(),
+	for _, rows := range [][]cause{hostCauses(), serveCauses(), storeCauses(), keyCauses(), clockCauses(), reachCauses(), loginCauses(),
 		sessionCauses(), trailCauses(), feedCauses(), indexCauses()} {
 		out = append(out, rows...)
 	}
@@ -124,9 +124,6 @@ func hostCauses() []cause {
 				return "The password of the machine account is not available: " + strings.TrimRight(p.Fault, ". ") + ".", p.Source,
 					time.Time{}
 			})},
-		{id: "port", part: PartFeed, severity: Critical, who: Operator, explains: []Part{PartFeed},
-			next:  Next{Do: "Stop the other program, or configure another address.", Command: "opdeck config check"},
-			found: portFaults},
 		{id: "config_outdated", part: PartConfig, severity: Warning, who: Operator,
 			next:  Next{Do: "Restart that process: until then it works, and reports faults, with what it has read."},
 			found: outdated},
@@ -140,19 +137,6 @@ func outdated(f Facts) []hit {
 			out = append(out, hit{says: fmt.Sprintf("Process %d of %s runs with an older config than %s has now.", p.PID, p.Host,
 				p.File), of: fmt.Sprintf("%d of %s", p.PID, p.Host), evidence: []Evidence{one.evidence("the file has changed")}})
 		}
-	}
-	return out
-}
-
-func portFaults(f Facts) []hit {
-	var out []hit
-	for _, one := range f.Ports {
-		p, known := one.at(f.Now)
-		if !known || p.Fault == "" {
-			continue
-		}
-		out = append(out, hit{says: fmt.Sprintf("opdeck does not listen for %s on %s: %s.", p.Name, p.Addr, p.Fault),
-			of: one.From, evidence: []Evidence{one.evidence(p.Addr + ": " + p.Fault)}})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ type Facts struct {
 	Certificate Fact[Certificate]
 	Clock       Fact[Clock]
 	Config      Fact[Config]
-	Ports       []Fact[Port]
+	Serves      []Fact[Serve] // of hosts where one runs, has run lately, or should run
 	Outdated    []Fact[Outdated]
 }
 
@@ -225,11 +226,93 @@ type Outdated struct {
 	File string
 }
 
+// Serve is opdeck serve on a host.
+type Serve struct {
+	Host  string
+	PID   int // 0: none was seen, and the config has listeners
+	Ports []Port
+	Runs  bool
+	// Silent is when the process was seen last, if it has not reported for two minutes. It still runs if Runs is set; else
+	// that is not known.
+	Silent time.Time
+	Ended  time.Time // when it said that it ends; zero: it did not
+}
+
 // Port is a listener of opdeck serve.
 type Port struct {
 	Name  string // "webhooks"
 	Addr  string
 	Fault string // "" if it listens
+}
+
+func serveCauses() []cause {
+	row := func(id Cause, sev Severity, explains []Part, next Next, says func(Facts, Serve) (string, string,
+		time.Time)) cause {
+		return cause{id: id, part: PartServe, severity: sev, who: Operator, explains: explains, next: next,
+			found: func(f Facts) (out []hit) {
+				for _, one := range f.Serves {
+					s, known := one.at(f.Now)
+					if sentence, shows, since := says(f, s); known && sentence != "" {
+						out = append(out, hit{says: sentence, since: since, of: s.Host, evidence: []Evidence{one.evidence(shows)}})
+					}
+				}
+				return out
+			}}
+	}
+	return []cause{
+		row("port", Critical, []Part{PartServe, PartFeed}, Next{Do: "Stop the other program, or configure another address; " +
+			"then start opdeck serve again.", Command: "opdeck config check"},
+			func(_ Facts, s Serve) (string, string, time.Time) {
+				for _, p := range s.Ports {
+					if p.Fault != "" {
+						return fmt.Sprintf("opdeck does not listen for %s on %s: %s.", p.Name, p.Addr, p.Fault), p.Addr + ": " + p.Fault,
+							s.Ended
+					}
+				}
+				return "", "", time.Time{}
+			}),
+		row("serve_absent", Warning, []Part{PartFeed}, Next{Do: "Start it, as systemctl start opdeck or as opdeck serve. If " +
+			"that host needs none, remove the listeners from its config."},
+			func(f Facts, s Serve) (string, string, time.Time) {
+				shows := "no process was seen, and the config has listeners"
+				switch {
+				case s.Runs || !s.Silent.IsZero():
+					return "", "", time.Time{}
+				case !s.Ended.IsZero():
+					shows = fmt.Sprintf("process %d ended at %s", s.PID, moment(s.Ended, f.Now))
+				case s.PID != 0:
+					shows = fmt.Sprintf("process %d has ended and did not say so", s.PID)
+				}
+				return "opdeck serve does not run on " + s.Host + ".", shows, s.Ended
+			}),
+		dated(row("serve_silent", Warning, []Part{PartFeed}, Next{Do: "Resume that process, or end it and start it again.",
+			Command: "opdeck session status"},
+			func(f Facts, s Serve) (string, string, time.Time) {
+				if s.Silent.IsZero() {
+					return "", "", time.Time{}
+				}
+				why := ": it has ended, stands still, or cannot reach the shared store."
+				if s.Runs {
+					why = ": it stands still, or cannot reach the shared store."
+				}
+				at := moment(s.Silent, f.Now)
+				return fmt.Sprintf("opdeck serve on %s (process %d) was seen last at %s", s.Host, s.PID, at) + why,
+					"seen last at " + at, s.Silent
+			})),
+	}
+}
+
+func showServe(f Facts) (bool, string) {
+	for _, one := range f.Serves {
+		if s, known := one.at(f.Now); known && s.Runs && s.Silent.IsZero() {
+			says := fmt.Sprintf("process %d runs on %s", s.PID, s.Host)
+			for i, p := range s.Ports {
+				says += [...]string{" and listens for ", ", "}[min(i, 1)] + p.Name + " on " + p.Addr
+			}
+			return true, says
+		}
+	}
+	return false, ""
 }
 
 // Fact is a value with its source and the period in which it may be used. The zero Fact is not known.

@@ -37,12 +37,13 @@ const (
 	PartCertificate Part = "certificate"
 	PartClock       Part = "clock"
 	PartBudget      Part = "budget"
+	PartServe       Part = "serve"
 )
 
 // Parts returns all parts, in the order of causes.
 func Parts() []Part {
 	return []Part{PartConfig, PartStore, PartClock, PartService, PartCertificate, PartSession, PartBudget, PartAudit,
-		PartWrites, PartFeed, PartIndex}
+		PartWrites, PartFeed, PartIndex, PartServe}
 }
 
 // Who can carry out the next step.
@@ -259,12 +260,14 @@ func (v Verdict) StateOf(parts ...Part) State {
 // show sets which parts a fact that still holds shows to be good, and what each state rests on.
 func (v *Verdict) show(f Facts) {
 	v.shows = map[Part]string{}
+	v.off = map[Part]bool{PartServe: len(f.Serves) == 0}
 	if d, known := f.Feed.at(f.Now); known && !d.Expected {
-		v.off = map[Part]bool{PartFeed: true}
+		v.off[PartFeed] = true
 	}
 	for part, shown := range map[Part]func(Facts) (bool, string){PartConfig: showConfig, PartStore: showStore,
 		PartClock: showClock, PartService: showService, PartCertificate: showCertificate, PartSession: showSession,
-		PartBudget: showBudget, PartAudit: showAudit, PartWrites: showWrites, PartFeed: showFeed, PartIndex: showIndex} {
+		PartBudget: showBudget, PartAudit: showAudit, PartWrites: showWrites, PartFeed: showFeed, PartIndex: showIndex,
+		PartServe: showServe} {
 		good, because := shown(f)
 		if good {
 			v.states[part] = Good

@@ -107,6 +107,7 @@ func TestCommandsPrintTheirSchema(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = a.Close() })
 	w.Use(t, a)
+	app.NoteServe(t.Context(), a, nil, false) // which the notices of its config need
 	r := &root{env: Env{Getenv: func(string) string { return "" }}}
 	s := schemaOf(r, r.command())
 	seen := map[string]bool{}

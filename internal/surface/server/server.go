@@ -21,6 +21,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
 	"opdeck/internal/surface/console"
 	"opdeck/internal/surface/lendproxy"
 	"opdeck/internal/surface/metrics"
@@ -67,14 +68,14 @@ type server struct {
 // writes, and returns nil.
 func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 	c := a.Config
-	if c.SSH.Listen == "" && c.Webhooks.Listen == "" && c.Serve.Metrics == "" && c.Lend.Socket == "" &&
-		c.Lend.Listen == "" && !c.Notify.On() {
+	if !c.Served() {
 		return &api.Error{Kind: api.BadConfig, Public: "Nothing to serve: no listener is configured.",
 			Hint: "Set listen of [ssh], listen of [webhooks], socket or listen of [lend], metrics of [serve], or " +
 				"command or url of [notify]; opdeck config show prints the path of the config file."}
 	}
 	s := &server{app: a, opt: opt, acts: watchActs(a), shared: console.NewShared(a)}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	var ports []verdict.Port
 	for _, port := range []struct {
 		name, addr string
 		open       func(context.Context) error
@@ -82,9 +83,10 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 		{"lending", cmp.Or(c.Lend.Listen, c.Lend.Socket), s.openLend}, {"metrics", c.Serve.Metrics, s.openMetrics}} {
 		err := port.open(ctx)
 		if port.addr != "" {
-			app.NotePort(ctx, a, port.name, port.addr, err)
+			ports = append(ports, app.ServePort(port.name, port.addr, err))
 		}
 		if err != nil {
+			app.NoteServe(ctx, a, ports, true)
 			return err
 		}
 	}
@@ -103,6 +105,8 @@ func Run(ctx context.Context, a *app.App, opt Options) (err error) {
 		s.stopNotices()
 		return err
 	}
+	app.NoteServe(ctx, a, ports, false)
+	defer app.NoteServe(context.WithoutCancel(ctx), a, nil, true)
 	return s.run(api.WithActor(ctx, who))
 }
 

@@ -258,9 +258,27 @@ func Incidents() map[string]Incident {
 		}), "The receiver rejected 3 deliveries, the last one at 12:00:00 UTC: signed with another secret than [webhooks] " +
 			"secret_env."},
 		"45 port in use": {With(Live(), func(f *verdict.Facts) {
-			f.Ports = []verdict.Fact[verdict.Port]{Now(verdict.Port{Name: "webhooks", Addr: "127.0.0.1:8788",
-				Fault: "the address is in use"})}
+			f.Serves = []verdict.Fact[verdict.Serve]{Now(verdict.Serve{Host: "a", PID: 7, Ended: Noon, Ports: []verdict.Port{{
+				Name: "webhooks", Addr: "127.0.0.1:8788", Fault: "the address is in use"}}})}
 		}), "opdeck does not listen for webhooks on 127.0.0.1:8788: the address is in use."},
+		"serve was never started": {With(Live(), func(f *verdict.Facts) {
+			f.Serves = []verdict.Fact[verdict.Serve]{Now(verdict.Serve{Host: "a"})}
+		}), "opdeck serve does not run on a."},
+		"serve was killed": {With(Live(), func(f *verdict.Facts) {
+			f.Serves = []verdict.Fact[verdict.Serve]{Now(verdict.Serve{Host: "a", PID: 7})}
+		}), "opdeck serve does not run on a."},
+		"serve was ended": {With(Live(), func(f *verdict.Facts) {
+			f.Serves = []verdict.Fact[verdict.Serve]{Now(verdict.Serve{Host: "a", PID: 7, Ended: Noon})}
+		}), "opdeck serve does not run on a."},
+		"serve stands still": {With(Live(), func(f *verdict.Facts) {
+			f.Serves = []verdict.Fact[verdict.Serve]{Now(verdict.Serve{Host: "a", PID: 7, Runs: true,
+				Silent: Noon.Add(-3 * time.Minute)})}
+		}), "opdeck serve on a (process 7) was seen last at 11:57:00 UTC: it stands still, or cannot reach the shared " +
+			"store."},
+		"serve of another host is not seen": {With(Live(), func(f *verdict.Facts) {
+			f.Serves = []verdict.Fact[verdict.Serve]{Now(verdict.Serve{Host: "b", PID: 7, Silent: Noon.Add(-3 * time.Minute)})}
+		}), "opdeck serve on b (process 7) was seen last at 11:57:00 UTC: it has ended, stands still, or cannot reach the " +
+			"shared store."},
 		"46 config": {With(Live(), func(f *verdict.Facts) {
 			f.Config = Now(
 				verdict.Config{Mistakes: []string{"config.toml:3: unknown key."}})
