@@ -60,9 +60,9 @@ func TestDoctorNamesUnusableDeliveries(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := []byte(`[{"hook_id":"1"},{"hook_id":"2"}]`)
-	_, err = a.Hooks().Inbox().Insert(t.Context(), []receiver.Record{{Key: "k", Raw: raw, Hash: sha256.Sum256(raw),
+	_, err = a.Hooks().Inbox().Insert(t.Context(), receiver.Record{Key: "k", Raw: raw, Hash: sha256.Sum256(raw),
 		ReceivedAt: time.Now(), Source: "192.0.2.1", Verdict: hook.Verdict{Verifier: hook.VerifyNone},
-		Status: receiver.Quarantined, Reason: hook.ReasonJSON, Detail: "the body is a list"}})
+		Status: receiver.Quarantined, Reason: hook.ReasonJSON, Detail: "the body is a list"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,22 +74,20 @@ func (m *month) day(t *testing.T, p interface {
 
 func (m *month) receive(t *testing.T, n int) {
 	t.Helper()
-	var list []receiver.Record
 	for range n {
 		m.sent++
 		raw := fmt.Appendf(nil, `{"hook_id":"%d","Data":{"Operation":{"opid":"op-%d","text":"%s"}}}`, m.sent, m.sent,
 			strings.Repeat("x", 1000))
-		list = append(list, receiver.Record{Key: fmt.Sprint(m.sent), HookID: fmt.Sprint(m.sent), Type: hook.TypeOperation,
+		got, err := m.hooks.Insert(t.Context(), receiver.Record{Key: fmt.Sprint(m.sent), HookID: fmt.Sprint(m.sent), Type: hook.TypeOperation,
 			Object: hook.ObjectOperation, ObjectID: "op", Raw: raw, Hash: sha256.Sum256(raw), ReceivedAt: m.now(),
 			Source:  "192.0.2.1",
 			Verdict: hook.Verdict{Verifier: hook.VerifyJWT, Authenticated: true}, Status: receiver.Verified})
-	}
-	got, err := m.hooks.Insert(t.Context(), list)
-	if err == nil && n > 0 {
-		err = m.hooks.Advance(t.Context(), got[n-1].Stored.Seq)
-	}
-	if err != nil {
-		t.Fatal(err)
+		if err == nil {
+			err = m.hooks.Advance(t.Context(), got.Stored.Seq)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -418,14 +418,17 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 		return err
 	}
 	host := a.app.Now()
-	rhythm, err := receiver.RhythmIn(ctx, a.app.Hooks().Inbox(), host)
+	came, err := a.app.Hooks().Inbox().Arrivals(ctx, 100)
+	if err == nil && host.Sub(came.Last) > receiver.Silence { // more of them, so that a quiet night is among them
+		came, err = a.app.Hooks().Inbox().Arrivals(ctx, 5000)
+	}
 	if err != nil {
 		return err
 	}
 	at := func(t time.Time) time.Time { return limit.ToWall(t, host, f.Now) }
-	d := verdict.Feed{Expected: a.app.Hooks().At() != "", Stalled: rhythm.Stalled, Waiting: t.Backlog.Waiting}
-	if !rhythm.Last.IsZero() {
-		d.Last, d.Usual = at(rhythm.Last), rhythm.Usual
+	d := verdict.Feed{Expected: a.app.Hooks().At() != "", Stalled: came.Stalled(host), Waiting: t.Backlog.Waiting}
+	if came.N > 0 {
+		d.Last, d.Usual = at(came.Last), came.Most
 	}
 	if n, last := t.Refusals(); n > 0 && host.Sub(last.Last) <= rejectedLately {
 		d.Rejected, d.Why, d.At = n, last.Detail, at(last.Last)

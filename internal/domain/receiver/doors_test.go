@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -131,47 +130,4 @@ func TestWorkIsNotCutOff(t *testing.T) {
 		t.Errorf("%q %v", line, err)
 	}
 	close(in.gate)
-}
-
-// Slots are bounded for one source and in all; an IPv6 source is a /64.
-func TestSlots(t *testing.T) {
-	in := &failing{Inbox: openInbox(t), gate: make(chan struct{})}
-	r := start(t, receiver.Options{Inbox: in, InFlight: 3, InFlightEach: 2})
-	var wg sync.WaitGroup
-	codes := make(chan int, 10)
-	n := 0
-	send := func(from string) {
-		n++
-		req := request(t, receivertest.Body(n, "op"))
-		req.RemoteAddr = from
-		seen := func() int64 { c := r.Counters(); return c.Limited + int64(c.Queued+in.called()) }
-		before := seen()
-		wg.Go(func() { codes <- serve(r, req).Code })
-		for range 2000 { // until it is refused, in the queue or with the inbox
-			if seen() > before {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-		t.Fatal("nothing happened")
-	}
-	send("[2001:db8::1]:1")
-	send("[2001:db8::2]:1")
-	if send("[2001:db8::3]:1"); <-codes != 503 {
-		t.Error("a third one of the same /64 has a slot")
-	}
-	send("[2001:db8:0:1::1]:1")
-	if send("192.0.2.9:1"); <-codes != 503 {
-		t.Error("there is a fourth slot")
-	}
-	close(in.gate)
-	wg.Wait()
-	for range 3 {
-		if code := <-codes; code != 200 {
-			t.Error(code)
-		}
-	}
-	if c := r.Counters(); c.Queued != 0 || c.Limited != 2 {
-		t.Errorf("%+v", c)
-	}
 }

@@ -120,18 +120,22 @@ func (f *failing) called() int {
 	return f.calls
 }
 
-func (f *failing) Insert(ctx context.Context, r []receiver.Record) ([]receiver.Result, error) {
+func (f *failing) Insert(ctx context.Context, r receiver.Record) (receiver.Result, error) {
 	f.mu.Lock()
 	f.calls++
 	f.mu.Unlock()
 	if f.gate != nil {
-		<-f.gate
+		select {
+		case <-f.gate:
+		case <-ctx.Done():
+			return receiver.Result{}, ctx.Err()
+		}
 	}
 	f.mu.Lock()
 	err := f.err
 	f.mu.Unlock()
 	if err != nil && !f.lost {
-		return nil, err
+		return receiver.Result{}, err
 	}
 	res, failed := f.Inbox.Insert(ctx, r)
 	return res, errors.Join(failed, err)

@@ -27,14 +27,13 @@ import (
 //	200 durable, or known already      401 not authenticated, whatever the reason
 //	400 no body, or one that broke off 403 not through the proxy
 //	404, 405 another path or method    408, 413 too slow, too large
-//	415 no delivery can be found in it
+//	415 a content coding
 //	503 with Retry-After: too much at once, or it cannot be stored
 //
-// Nothing is held for a sender before its body is there: a slot is taken for
-// verifying and storing only.
+// Nothing is held for a sender before its body is there: a place is taken for verifying and storing only.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	from, through := sender(req, r.opt.Proxies)
-	body, no := r.read(w, req, from, through)
+	body, no := r.read(w, req, through)
 	if no == nil {
 		listen.Working(req.Context())
 		var res Result
@@ -45,7 +44,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	switch no.Status {
 	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", strconv.Itoa(int((r.opt.RetryAfter+time.Second-1)/time.Second)))
+		w.Header().Set("Retry-After", "5")
 	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", http.MethodPost)
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
@@ -56,15 +55,17 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 func answerWith(w http.ResponseWriter, code int, line string) {
-	h, v := w.Header(), [...]string{"text/plain; charset=utf-8", "nosniff", "no-store"}
-	h["Content-Type"], h["X-Content-Type-Options"], h["Cache-Control"] = v[0:1:1], v[1:2:2], v[2:3:3]
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, strings.ToLower(line)+"\n")
 }
 
 // read returns the body of a delivery that passes the first checks.
-func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Addr, through bool) ([]byte, *Rejection) {
-	switch {
+func (r *Receiver) read(w http.ResponseWriter, req *http.Request, through bool) ([]byte, *Rejection) {
+	switch coding := req.Header.Get("Content-Encoding"); {
 	case req.URL.EscapedPath() != r.opt.Path:
 		return nil, &Rejection{Status: http.StatusNotFound, Reason: reasonPath,
 			Detail: "It was sent to another path: [webhooks] path is " + r.opt.Path + "."}
@@ -74,101 +75,62 @@ func (r *Receiver) read(w http.ResponseWriter, req *http.Request, from netip.Add
 	case !through:
 		return nil, &Rejection{Status: http.StatusForbidden, Reason: "not_by_proxy",
 			Detail: "It did not come through the proxy on this host, as [webhooks] behind_proxy requires."}
-	case !r.bounds.allow(listen.SourceOf(from), r.opt.Now()):
-		return nil, tooMany("One source sends more per second than the receiver accepts.")
+	case coding != "" && !strings.EqualFold(coding, "identity"):
+		return nil, &Rejection{Status: http.StatusUnsupportedMediaType, Reason: "coding", Detail: "Its body has the " +
+			"content coding " + untrusted.Text(coding).Line(40) + "; the service's webhooks are plain JSON."}
 	}
 	return r.body(w, req)
 }
 
 // handle verifies and stores a body.
 func (r *Receiver) handle(req *http.Request, body []byte, from netip.Addr) (Result, *Rejection) {
-	source, now := listen.SourceOf(from), r.opt.Now()
-	if !r.bounds.acquire(source, now) {
-		return Result{}, tooMany("Too many deliveries were being processed at the same time.")
+	select {
+	case r.places <- struct{}{}:
+		defer func() { <-r.places }()
+	default:
+		return Result{}, &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonTooMany,
+			Detail: "Too many deliveries were being processed at the same time. The sender was asked to retry."}
 	}
-	defer r.bounds.release(source)
+	now := r.opt.Now()
 	verdict, no := r.authenticate(req, body, from, now)
 	if no != nil {
 		return Result{}, no
 	}
-	// The rows are stored even if the sender disconnects now: its retry is a duplicate.
-	return r.acceptAll(context.WithoutCancel(req.Context()), req.Header, delivery{
-		body: body, verdict: verdict, source: Source(from.String()), at: now})
-}
-
-// acceptAll stores the deliveries in a body. It refuses a body without any, so that the sender retries; and a batch
-// with a token older than the rules allow, because its first body is not known.
-func (r *Receiver) acceptAll(ctx context.Context, h http.Header, whole delivery) (Result, *Rejection) {
-	bodies, err := hook.Parts(whole.body, h.Get("Content-Type"), strings.Join(h.Values("Content-Encoding"), ","),
-		MaxUnpacked)
-	if err != nil {
-		return Result{}, &Rejection{Status: http.StatusUnsupportedMediaType, Reason: reasonUnreadable,
-			Detail: err.Error() + " opdeck answered that it was not accepted."}
+	// The row is stored even if the sender disconnects now: its retry is a duplicate.
+	res, err := r.store(context.WithoutCancel(req.Context()), recordOf(body, verdict, Source(from.String()), now))
+	switch {
+	case err != nil:
+		return res, &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonNotStored,
+			Detail: "It could not be stored in time; the log says why. The sender was asked to retry."}
+	case res.Outcome == OutcomeReused:
+		return res, unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
 	}
-	reused := unauthorized(&hook.AuthError{Reason: hook.ReasonTokenReused, Detail: hook.TokenReused})
-	if len(bodies) > 1 && whole.verdict.Token != nil && whole.verdict.Token.Late {
-		return Result{}, reused
-	}
-	var first Result
-	for i, body := range bodies {
-		d := whole
-		if d.body = body; i > 0 {
-			d.verdict.Token = nil // the first one stores it
-		}
-		res, err := r.accept(ctx, d)
-		switch {
-		case err != nil:
-			return Result{}, &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonNotStored,
-				Detail: "It could not be stored in time; the log says why. The sender was asked to retry."}
-		case res.Outcome == OutcomeReused:
-			return Result{}, reused
-		case i == 0:
-			first = res
-		}
-	}
-	return first, nil
+	return res, nil
 }
-
-func tooMany(why string) *Rejection {
-	return &Rejection{Status: http.StatusServiceUnavailable, Reason: reasonTooMany,
-		Detail: why + " The sender was asked to retry."}
-}
-
-// trusted is the largest declared size for which memory is allocated in advance.
-const trusted = 16 << 10
 
 // body reads at most MaxBody bytes within BodyTimeout.
 func (r *Receiver) body(w http.ResponseWriter, req *http.Request) ([]byte, *Rejection) {
+	tooLarge := &Rejection{Status: http.StatusRequestEntityTooLarge, Reason: "too_large",
+		Detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
 	if req.ContentLength > MaxBody {
-		return nil, bodyError(&http.MaxBytesError{Limit: MaxBody})
+		return nil, tooLarge
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(r.opt.BodyTimeout)) // fails only for a recorder in a test
-	limited := http.MaxBytesReader(w, req.Body, MaxBody)
-	if n := req.ContentLength; n > 0 && n <= trusted {
-		body := make([]byte, n)
-		got, err := io.ReadFull(limited, body)
-		return body[:got], bodyError(err)
-	}
-	body, err := io.ReadAll(limited)
-	if err == nil && len(body) == 0 {
-		return nil, &Rejection{Status: http.StatusBadRequest, Reason: "empty", Detail: "The request has no body."}
-	}
-	return body, bodyError(err)
-}
-
-func bodyError(err error) *Rejection {
+	// fails only for a recorder in a test
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(r.opt.BodyTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBody))
 	var large *http.MaxBytesError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &large):
-		return &Rejection{Status: http.StatusRequestEntityTooLarge, Reason: "too_large",
-			Detail: "The body is larger than " + strconv.Itoa(MaxBody) + " bytes."}
+		return body, tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &Rejection{Status: http.StatusRequestTimeout, Reason: "too_slow", Detail: "The body did not arrive in time."}
+		return body, &Rejection{Status: http.StatusRequestTimeout, Reason: "too_slow",
+			Detail: "The body did not arrive in time."}
+	case err != nil, int64(len(body)) < req.ContentLength:
+		return body, &Rejection{Status: http.StatusBadRequest, Reason: "cut_off", Detail: "The body was cut off."}
+	case len(body) == 0:
+		return nil, &Rejection{Status: http.StatusBadRequest, Reason: "empty", Detail: "The request has no body."}
 	}
-	return &Rejection{Status: http.StatusBadRequest, Reason: "cut_off", Detail: "The body was cut off."}
+	return body, nil
 }
 
 func (r *Receiver) authenticate(
@@ -332,12 +294,11 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // Reasons that the code compares; the others are literals.
 const (
-	reasonPath       = "path"
-	reasonMethod     = "method"
-	reasonStray      = "stray" // path or method, without any proof
-	reasonTooMany    = "too_many"
-	reasonNotStored  = "not_stored"
-	reasonUnreadable = "unreadable"
+	reasonPath      = "path"
+	reasonMethod    = "method"
+	reasonStray     = "stray" // path or method, without any proof
+	reasonTooMany   = "too_many"
+	reasonNotStored = "not_stored"
 )
 
 func unauthorized(a *hook.AuthError) *Rejection {

@@ -63,14 +63,14 @@ func TestAnswers(t *testing.T) {
 		{"query", path(t, good, "/hooks?a=b"), 200, receiver.Verified, ""},
 		{"gzip", func() *http.Request {
 			return with(request(t, good), func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") })
-		}, 200, receiver.Verified, ""}, // undone on the way
+		}, 415, "", ""},
 		{"identity", func() *http.Request {
 			return with(request(t, good), func(r *http.Request) { r.Header.Set("Content-Encoding", "identity") })
 		}, 200, receiver.Verified, ""},
 		{"no token", func() *http.Request {
 			return with(request(t, good), func(r *http.Request) { r.Header.Del("Authorization") })
 		}, 401, "", ""},
-		{"no JSON", func() *http.Request { return request(t, []byte("hello")) }, 415, "", ""},
+		{"no JSON", func() *http.Request { return request(t, []byte("hello")) }, 200, receiver.Quarantined, hook.ReasonJSON},
 		{"duplicate key", func() *http.Request {
 			return request(t, []byte(`{"hook_id":"a","hook_id":"b"}`))
 		}, 200, receiver.Quarantined, hook.ReasonDuplicate},
@@ -194,11 +194,11 @@ func TestOneRowForEachID(t *testing.T) {
 // W21: a failing inbox is 503 with Retry-After, never 200, and heals by itself.
 func TestStoreFailure(t *testing.T) {
 	in := &failing{Inbox: openInbox(t)}
-	r := start(t, receiver.Options{Inbox: in, RetryAfter: 1500 * time.Millisecond})
+	r := start(t, receiver.Options{Inbox: in})
 	in.set(errDisk)
 	for i := range 5 {
 		w := serve(r, request(t, receivertest.Body(i, "op")))
-		if w.Code != 503 || w.Header().Get("Retry-After") != "2" || strings.Contains(w.Body.String(), "disk") {
+		if w.Code != 503 || w.Header().Get("Retry-After") != "5" || strings.Contains(w.Body.String(), "disk") {
 			t.Fatal(w.Code, w.Header(), w.Body)
 		}
 	}
@@ -225,26 +225,22 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
-// A full queue and too many requests are refused at once, and queued deliveries are stored all the same.
+// Requests beyond the bound are refused at once; those at work are stored.
 func TestBounded(t *testing.T) {
 	in := &failing{Inbox: openInbox(t), gate: make(chan struct{})}
-	r := start(t, receiver.Options{Inbox: in, Queue: 2, InFlight: 4, InFlightEach: 4, StoreTimeout: time.Minute})
-	answers := make(chan int, 100)
-	var wg sync.WaitGroup
-	send := func(n int) {
-		wg.Go(func() { answers <- serve(r, request(t, receivertest.Body(n, "op"))).Code })
+	r := start(t, receiver.Options{Inbox: in, AtWork: 3, StoreTimeout: time.Minute})
+	answers := make(chan int, 3)
+	for n := range 3 {
+		go func() { answers <- serve(r, request(t, receivertest.Body(n, "op"))).Code }()
 	}
-	for n := range 3 { // one with the inbox, two in the queue
-		send(n)
-		for in.called() != 1 || r.Counters().Queued != n {
-			time.Sleep(time.Millisecond)
-		}
+	for in.called() != 3 {
+		time.Sleep(time.Millisecond)
 	}
-	if code := serve(r, request(t, receivertest.Body(9, "op"))).Code; code != 503 {
-		t.Error("queue full:", code)
+	deliver(t, r, receivertest.Body(9, "op"), 503)
+	if c := r.Counters(); c.AtWork != 3 || c.Limited != 1 {
+		t.Errorf("%+v", c)
 	}
 	close(in.gate)
-	wg.Wait()
 	for range 3 {
 		if code := <-answers; code != 200 {
 			t.Error(code)
@@ -253,27 +249,33 @@ func TestBounded(t *testing.T) {
 	if n := len(stored(t, in)); n != 3 {
 		t.Error(n)
 	}
-	limited := start(t, receiver.Options{Inbox: in, PerSource: 2})
-	for i, want := range []int{200, 200, 503} {
-		deliver(t, limited, receivertest.Body(20+i, "op"), want)
-	}
-	if c := limited.Counters(); c.Limited != 1 {
-		t.Errorf("%+v", c)
-	}
 }
 
-// A closed receiver stores nothing more and says so; what it took is stored.
+// An inbox that hangs is 503 after a while. A closed receiver waits for what is at work and stores nothing more.
 func TestCloseAndSlowInbox(t *testing.T) {
-	in := &failing{Inbox: openInbox(t), gate: make(chan struct{}, 1)}
-	r := start(t, receiver.Options{Inbox: in, StoreTimeout: 20 * time.Millisecond})
-	answer := sync.OnceFunc(func() { close(in.gate) })
-	t.Cleanup(answer)                              // before r is closed, which waits for the inbox
-	deliver(t, r, receivertest.Body(1, "op"), 503) // the inbox hangs
-	answer()
-	if err := r.Close(context.Background()); err != nil {
+	in := &failing{Inbox: openInbox(t), gate: make(chan struct{})}
+	slow := start(t, receiver.Options{Inbox: in, StoreTimeout: 20 * time.Millisecond})
+	deliver(t, slow, receivertest.Body(1, "op"), 503)
+	r, err := receiver.New(receiver.Options{Inbox: in, Verifier: verifier(t, hook.VerifyJWT),
+		Now: func() time.Time { return clock }})
+	if err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, r, receivertest.Body(2, "op"), 503)
+	code := make(chan int)
+	go func() { code <- serve(r, request(t, receivertest.Body(2, "op"))).Code }()
+	for in.called() != 2 {
+		time.Sleep(time.Millisecond)
+	}
+	closed := make(chan error)
+	go func() { closed <- r.Close(context.Background()) }()
+	in.gate <- struct{}{}
+	if code, err := <-code, <-closed; code != 200 || err != nil {
+		t.Error(code, err)
+	}
+	deliver(t, r, receivertest.Body(3, "op"), 503)
+	if n := len(stored(t, in)); n != 1 {
+		t.Error(n, "rows")
+	}
 }
 
 // W27: the sender's address is believed from the proxy only.

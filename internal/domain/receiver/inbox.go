@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"opdeck/api/hook"
@@ -124,6 +123,24 @@ type Count struct {
 	N      int64
 }
 
+// Arrivals are some of the newest deliveries.
+type Arrivals struct {
+	N    int
+	Last time.Time     // when the newest arrived; zero for none
+	Most time.Duration // the longest pause between two of them
+}
+
+// A silence is unusual if it is longer than Silence and twice the longest pause among at least fewArrivals deliveries.
+const (
+	Silence     = 5 * time.Minute
+	fewArrivals = 12
+)
+
+// Stalled reports whether the silence until now is unusual.
+func (a Arrivals) Stalled(now time.Time) bool {
+	return a.N >= fewArrivals && now.Sub(a.Last) > max(Silence, 2*a.Most)
+}
+
 // Attempt is one replay or forward of a stored delivery.
 type Attempt struct {
 	Key     string
@@ -144,9 +161,8 @@ var ErrNotFound = errors.New("the inbox has no such event")
 // Inbox stores one machine account's deliveries for all processes that share a database; other accounts' are
 // separate. It never forgets an id.
 type Inbox interface {
-	// Insert stores records in order, all or none, durably. After an error they may be stored; inserting them again
-	// is safe.
-	Insert(ctx context.Context, records []Record) ([]Result, error)
+	// Insert stores a record durably. After an error it may be stored; inserting it again is safe.
+	Insert(ctx context.Context, r Record) (Result, error)
 	// Get returns the row with that key, ErrNotFound if there is none.
 	Get(ctx context.Context, key string) (Stored, error)
 	// List returns rows, newest first.
@@ -157,12 +173,8 @@ type Inbox interface {
 	LastSeq(ctx context.Context) (int64, error)
 	// Counts returns the number of rows by type and status.
 	Counts(ctx context.Context) ([]Count, error)
-	// Times returns the arrival times of the newest deliveries from the network, newest first, without manual and
-	// quarantined ones.
-	Times(ctx context.Context, limit int) ([]time.Time, error)
-	// Before returns when the deliveries that Times counts arrived last: the first time from end on, and at most limit
-	// times before it, in any order.
-	Before(ctx context.Context, end time.Time, limit int) ([]time.Time, error)
+	// Arrivals summarises the deliveries among the last rows that came from the network and are not quarantined.
+	Arrivals(ctx context.Context, rows int) (Arrivals, error)
 	// AddAttempt stores an attempt, Attempts returns those of a key, newest first.
 	AddAttempt(ctx context.Context, a Attempt) error
 	Attempts(ctx context.Context, key string) ([]Attempt, error)
@@ -230,178 +242,4 @@ func (r Retry) Again(key, reason string, now time.Time) Retry {
 	r.Tries++
 	r.Reason, r.Last, r.Next = reason, now, now.Add(pause)
 	return r
-}
-
-// maxBatch is the most deliveries in one commit. While a batch is written, the next ones are read and verified. If a
-// commit takes longer than slow, the next batch waits until it is full.
-const (
-	maxBatch = 64
-	enough   = 32
-	slow     = 4 * time.Millisecond
-)
-
-// linger is the longest that a batch waits to reach the size of the previous one. Senders that got their answers
-// together send again nearly together: the first of them alone is not worth a commit. A single sender never waits.
-const linger = time.Millisecond
-
-// Why a delivery could not be stored; the sender should retry.
-var (
-	ErrQueueFull = errors.New("the queue to the inbox is full")
-	ErrClosed    = errors.New("the receiver is closed")
-)
-
-// batcher stores records from many callers in few commits: while one commit runs, it collects the next batch.
-type batcher struct {
-	inbox   Inbox
-	timeout time.Duration  // of one commit, and of one record's wait for it
-	stored  func([]Result) // after the answers to a commit
-
-	in      chan *pending
-	stop    chan struct{} // closed once: accept no more, finish what waits
-	once    sync.Once
-	stopped chan struct{} // closed by run when it has finished
-}
-
-type pending struct {
-	rec    Record
-	answer chan answer // with room for one, so that the batcher never waits for a caller that left
-}
-
-type answer struct {
-	res Result
-	err error
-}
-
-func newBatcher(inbox Inbox, queue int, timeout time.Duration, stored func([]Result)) *batcher {
-	b := &batcher{inbox: inbox, timeout: timeout, stored: stored, in: make(chan *pending, queue),
-		stop: make(chan struct{}), stopped: make(chan struct{})}
-	go b.run()
-	return b
-}
-
-// put queues rec and waits until it is durable. If ctx or the batcher's timeout ends first, the record may still be
-// stored.
-func (b *batcher) put(ctx context.Context, rec Record) (Result, error) {
-	p := &pending{rec: rec, answer: make(chan answer, 1)}
-	select {
-	case <-b.stop:
-		return Result{}, ErrClosed
-	default:
-	}
-	select {
-	case b.in <- p:
-	default:
-		return Result{}, ErrQueueFull
-	}
-	late := time.NewTimer(b.timeout) // five times cheaper than a context with a deadline
-	defer late.Stop()
-	select {
-	case a := <-p.answer:
-		return a.res, a.err
-	case <-ctx.Done():
-		return Result{}, ctx.Err()
-	case <-late.C:
-		return Result{}, context.DeadlineExceeded
-	case <-b.stopped:
-	}
-	select { // the last batch may have had it
-	case a := <-p.answer:
-		return a.res, a.err
-	default:
-		return Result{}, ErrClosed
-	}
-}
-
-func (b *batcher) run() {
-	defer close(b.stopped)
-	batch := make([]*pending, 0, maxBatch)
-	var took time.Duration // of the last commit
-	for {
-		select {
-		case p := <-b.in:
-			want := len(batch)
-			if took < slow {
-				want = min(want, enough)
-			}
-			batch = b.await(b.gather(append(batch[:0], p)), want)
-			began := time.Now()
-			b.commit(batch)
-			took = time.Since(began)
-		case <-b.stop:
-			for {
-				rest := b.gather(batch[:0])
-				if len(rest) == 0 {
-					return
-				}
-				b.commit(rest)
-			}
-		}
-	}
-}
-
-// gather adds what already waits, up to maxBatch.
-func (b *batcher) gather(batch []*pending) []*pending {
-	for len(batch) < maxBatch {
-		select {
-		case p := <-b.in:
-			batch = append(batch, p)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-// await adds what arrives within linger, until there are want.
-func (b *batcher) await(batch []*pending, want int) []*pending {
-	if len(batch) >= want {
-		return batch
-	}
-	t := time.NewTimer(linger)
-	defer t.Stop()
-	for len(batch) < want {
-		select {
-		case p := <-b.in:
-			batch = append(batch, p)
-		case <-t.C:
-			return batch
-		case <-b.stop:
-			return batch
-		}
-	}
-	return b.gather(batch)
-}
-
-func (b *batcher) commit(batch []*pending) {
-	records := make([]Record, len(batch))
-	for i, p := range batch {
-		records[i] = p.rec
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), b.timeout)
-	defer cancel()
-	results, err := b.inbox.Insert(ctx, records)
-	if err == nil && len(results) != len(batch) {
-		err = errors.New("the inbox answered for another number of events")
-	}
-	for i, p := range batch {
-		a := answer{err: err}
-		if err == nil {
-			a.res = results[i]
-		}
-		p.answer <- a
-	}
-	if err == nil {
-		b.stored(results)
-	}
-}
-
-// close stores what is queued and stops.
-func (b *batcher) close(ctx context.Context) error {
-	b.once.Do(func() { close(b.stop) })
-	select {
-	case <-b.stopped:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

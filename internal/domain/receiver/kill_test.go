@@ -33,13 +33,6 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	if addr := os.Getenv(childSenders); addr != "" {
-		if err := runSenders(addr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	os.Exit(m.Run())
 }
 

@@ -133,7 +133,7 @@ func (w *world) take(_ context.Context, s receiver.Stored) error {
 func (w *world) receive(t fatal, n int) {
 	for range n {
 		r := receivertest.Record(len(w.acked), "op")
-		if _, err := w.in.Insert(context.Background(), []receiver.Record{r}); err != nil {
+		if _, err := w.in.Insert(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
 		w.acked = append(w.acked, r.Key)

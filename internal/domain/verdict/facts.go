@@ -178,7 +178,7 @@ type Feed struct {
 	Expected bool // [webhooks] listen is set
 	Last     time.Time
 	Stalled  bool
-	Usual    time.Duration // between events
+	Usual    time.Duration // the longest pause before
 	Rejected int64         // within the last day
 	Why      string        // of the last rejection, with the setting that decides
 	At       time.Time     // of the last rejection

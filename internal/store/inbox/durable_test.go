@@ -3,7 +3,6 @@ package inbox_test
 import (
 	"testing"
 
-	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
@@ -15,7 +14,7 @@ func TestDurable(t *testing.T) {
 	db := storetest.Open(t, store.SQLite).Bulk
 	storetest.Synced(t, db, func() error {
 		_, err := inbox.New(db, "https://service.test", "machine").Insert(t.Context(),
-			[]receiver.Record{receivertest.Record(1, "op")})
+			receivertest.Record(1, "op"))
 		return err
 	})
 }

@@ -194,38 +194,19 @@ func (b *Inbox) Counts(ctx context.Context) ([]receiver.Count, error) {
 		"status", of...)
 }
 
-// Times implements receiver.Inbox. It reads at most ten times as many rows as requested.
-func (b *Inbox) Times(ctx context.Context, limit int) ([]time.Time, error) {
+// Arrivals implements receiver.Inbox.
+func (b *Inbox) Arrivals(ctx context.Context, rows int) (a receiver.Arrivals, err error) {
 	where, of := b.account.in("h")
-	return store.List(ctx, b.db, func(scan store.Scan) (time.Time, error) {
-		var us int64
-		err := scan(&us)
-		return fromMicros(us), err
-	}, `SELECT received_us FROM
- (SELECT received_us, source, status, seq FROM hook h WHERE `+where+` ORDER BY seq DESC LIMIT ?) newest
- WHERE source <> ? AND status <> ? ORDER BY seq DESC LIMIT ?`,
-		append(of, 10*page(limit), string(receiver.Manual), string(receiver.Quarantined), page(limit))...)
-}
-
-// Before implements receiver.Inbox.
-func (b *Inbox) Before(ctx context.Context, end time.Time, limit int) ([]time.Time, error) {
-	where, of := b.account.in("0 + h") // the index on last_us serves, not one that begins with the scope
-	where += " AND source <> ? AND status <> ?"
-	of = append(of, string(receiver.Manual), string(receiver.Quarantined), micros(end))
-	var out []time.Time
-	for query, n := range map[string]int{" AND last_us >= ? ORDER BY last_us LIMIT ?": 1,
-		" AND last_us < ? ORDER BY last_us DESC LIMIT ?": page(limit)} {
-		list, err := store.List(ctx, b.db, func(scan store.Scan) (time.Time, error) {
-			var us int64
-			err := scan(&us)
-			return fromMicros(us), err
-		}, "SELECT last_us FROM hook h WHERE "+where+query, append(of, n)...)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, list...)
+	var last, most int64
+	err = b.db.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(us), 0), COALESCE(MAX(us - before), 0) FROM
+ (SELECT received_us AS us, LAG(received_us) OVER (ORDER BY received_us) AS before FROM
+  (SELECT received_us, source, status FROM hook h WHERE `+where+` ORDER BY seq DESC LIMIT ?) newest
+ WHERE source <> ? AND status <> ?) pauses`,
+		append(of, rows, string(receiver.Manual), string(receiver.Quarantined))...).Scan(&a.N, &last, &most)
+	if a.N > 0 {
+		a.Last, a.Most = fromMicros(last), time.Duration(most)*time.Microsecond
 	}
-	return out, nil
+	return a, err
 }
 
 // AddAttempt implements receiver.Inbox.
@@ -254,35 +235,13 @@ func (b *Inbox) Attempts(ctx context.Context, key string) ([]receiver.Attempt, e
 // tokenSpare is how much longer than needed a token is remembered, because hosts' clocks differ.
 const tokenSpare = 24 * time.Hour
 
-// checkTokens records the first body of each token that does not cover it, and returns which records are refused:
-// late ones with another body than the token's first, or with another body under a known key. A stored delivery may
-// always be repeated.
-func (b *Inbox) checkTokens(ctx context.Context, tx *store.Tx, scope int64,
-	records []receiver.Record) (refused map[int]bool, err error) {
-	for i := range records {
-		r := &records[i]
-		if r.Token == nil {
-			continue
-		}
-		ok, err := b.tokenFits(ctx, tx, scope, r)
-		if err != nil {
-			return nil, err
-		}
-		for j := 0; ok && r.Token.Late && j < i; j++ {
-			ok = refused[j] || records[j].Key != r.Key || records[j].Hash == r.Hash
-		}
-		if ok {
-			continue
-		}
-		if refused == nil {
-			refused = map[int]bool{}
-		}
-		refused[i] = true
+// tokenFits records the first body of a token that does not cover it. It reports whether r may be stored: not with a
+// late token and another body than the token's first, or another body under a known key. A stored delivery may always
+// be repeated.
+func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r receiver.Record) (bool, error) {
+	if r.Token == nil {
+		return true, nil
 	}
-	return refused, nil
-}
-
-func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *receiver.Record) (bool, error) {
 	first, known, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook_token WHERE scope = ? AND token = ?",
 		scope, r.Token.ID[:])
 	if err != nil {
@@ -294,22 +253,16 @@ func (b *Inbox) tokenFits(ctx context.Context, tx *store.Tx, scope int64, r *rec
 	if r.Token.Late {
 		body, stored, err := store.Find[[]byte](ctx, tx, "SELECT body_sha256 FROM hook WHERE scope = ? AND hook_key = ?",
 			scope, r.Key)
-		switch {
-		case err != nil:
-			return false, err
-		case stored:
-			return bytes.Equal(body, r.Hash[:]), nil // a duplicate changes nothing, whatever its token
-		case known:
-			return false, nil
+		if err != nil || stored || known {
+			return stored && bytes.Equal(body, r.Hash[:]), err
 		}
 	}
 	if err := tx.Exec(ctx, "DELETE FROM hook_token WHERE until_us < ?",
 		micros(r.ReceivedAt.Add(-tokenSpare))); err != nil {
 		return false, err
 	}
-	err = tx.Exec(ctx, "INSERT INTO hook_token (scope, token, body_sha256, until_us) VALUES (?, ?, ?, ?) ON CONFLICT "+
-		"(scope, token) DO NOTHING", scope, r.Token.ID[:], r.Hash[:], micros(r.Token.Until))
-	return true, err
+	return true, tx.Exec(ctx, "INSERT INTO hook_token (scope, token, body_sha256, until_us) VALUES (?, ?, ?, ?)", scope,
+		r.Token.ID[:], r.Hash[:], micros(r.Token.Until))
 }
 
 // account identifies the owner of an inbox.

@@ -25,7 +25,7 @@ func TestInboxMasksBodies(t *testing.T) {
 			`{"Data":{"Account":{"number":"123456789012","requisites":[{"items":[{"key":"x","value":"` + secret + `"}]}]}}}`,
 			"broken " + secret + " 123456789012"} {
 			r := receiver.Record{Key: fmt.Sprint("k", i), Raw: []byte(raw), ReceivedAt: indextest.Now}
-			if _, err := b.Insert(t.Context(), []receiver.Record{r}); err != nil {
+			if _, err := b.Insert(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"opdeck/internal/domain/receiver"
@@ -12,261 +11,46 @@ import (
 )
 
 // Insert implements receiver.Inbox.
-func (b *Inbox) Insert(ctx context.Context, records []receiver.Record) ([]receiver.Result, error) {
-	var out []receiver.Result
-	err := b.write(ctx, func(tx *store.Tx, scope int64) error {
+func (b *Inbox) Insert(ctx context.Context, r receiver.Record) (out receiver.Result, err error) {
+	err = b.write(ctx, func(tx *store.Tx, scope int64) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {
 			return err
 		}
-		reused, err := b.checkTokens(ctx, tx, scope, records)
+		fits, err := b.tokenFits(ctx, tx, scope, r)
 		if err != nil {
 			return err
 		}
-		out, err = b.insertBut(ctx, tx, scope, records, reused)
+		if !fits {
+			out = receiver.Result{Outcome: receiver.OutcomeReused, Stored: receiver.Stored{Record: r}}
+			return nil
+		}
+		out, err = b.insert(ctx, tx, scope, r, receiver.OutcomeNew)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
 }
 
-// insertBut inserts the records except refused ones.
-func (b *Inbox) insertBut(ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record,
-	refused map[int]bool) ([]receiver.Result, error) {
-	if len(refused) == 0 {
-		return b.insert(ctx, tx, scope, records)
-	}
-	var taken []receiver.Record
-	for i, r := range records {
-		if !refused[i] {
-			taken = append(taken, r)
-		}
-	}
-	stored, err := b.insert(ctx, tx, scope, taken)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]receiver.Result, len(records))
-	for i, r := range records {
-		if refused[i] {
-			out[i] = receiver.Result{Outcome: receiver.OutcomeReused, Stored: receiver.Stored{Record: r}}
-			continue
-		}
-		out[i], stored = stored[0], stored[1:]
-	}
-	return out, nil
-}
-
-// insert adds the first record of each key; a key that exists, or repeats within records, is compared with the row.
-func (b *Inbox) insert(
-	ctx context.Context, tx *store.Tx, scope int64, records []receiver.Record,
-) ([]receiver.Result, error) {
-	out := make([]receiver.Result, len(records))
-	first := make([]*receiver.Record, 0, len(records))
-	at := make(map[string]int, len(records)) // key to its first index in records
-	for i := range records {
-		r := &records[i]
-		if _, again := at[r.Key]; !again {
-			at[r.Key] = i
-			first = append(first, r)
-		}
-	}
-	seqs, err := b.add(ctx, tx, scope, first)
-	if err != nil {
-		return nil, err
-	}
-	var known []any
-	for i, r := range first {
-		if seqs[i] == 0 {
-			known = append(known, r.Key)
-			continue
-		}
-		out[at[r.Key]] = receiver.Result{Outcome: receiver.OutcomeNew, Stored: fresh(r, seqs[i])}
-	}
-	if len(known) == 0 && len(first) == len(records) {
-		return out, nil
-	}
-	rows := make(map[string]receiver.Stored, len(records)) // by key, in their current state
-	for i := range out {
-		if out[i].Outcome != "" {
-			rows[records[i].Key] = out[i].Stored
-		}
-	}
-	if err := b.look(ctx, tx, known, rows); err != nil {
-		return nil, err
-	}
-	for i := range records {
-		if out[i].Outcome != "" {
-			continue
-		}
-		if out[i], err = b.again(ctx, tx, scope, rows, records[i]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// look reads the rows of keys, 16 per statement.
-func (b *Inbox) look(ctx context.Context, tx *store.Tx, keys []any, rows map[string]receiver.Stored) error {
-	const some = 16
-	for part := range slices.Chunk(keys, some) {
-		args := slices.Clone(part)
-		for len(args) < some {
-			args = append(args, part[0])
-		}
-		old, err := b.hooks(ctx, tx, " AND h.hook_key IN ("+store.Marks(some)+")", args...)
-		if err != nil {
-			return err
-		}
-		for _, s := range old {
-			rows[s.Key] = s
-		}
-	}
-	return nil
-}
-
-func fresh(r *receiver.Record, seq int64) receiver.Stored {
-	return receiver.Stored{Record: *r, Seq: seq, Deliveries: 1, LastAt: r.ReceivedAt}
-}
-
-// insertSizes are the numbers of rows per INSERT: few different statements, which stay prepared.
-var insertSizes = [...]int{64, 16, 4, 1}
-
-const insertColumns = 18
-
-var insertQueries = func() (q [len(insertSizes)]string) {
-	one := "(" + store.Marks(insertColumns) + "),"
-	for i, n := range insertSizes {
-		q[i] = "INSERT INTO hook (scope, " + hookColumns + ", last_us) VALUES " +
-			strings.TrimSuffix(strings.Repeat(one, n), ",") + " ON CONFLICT (scope, hook_key) DO NOTHING"
-	}
-	return q
-}()
-
-// add inserts the records with new keys. It returns a seq for each, 0 if the key has a row already; keys in records
-// must be distinct.
-func (b *Inbox) add(ctx context.Context, tx *store.Tx, scope int64, records []*receiver.Record) ([]int64, error) {
-	seqs := make([]int64, len(records))
-	args := make([]any, 0, insertColumns*min(len(records), insertSizes[0]))
-	for from, i := 0, 0; from < len(records); {
-		size := insertSizes[i]
-		if size > len(records)-from {
-			i++
-			continue
-		}
-		part := records[from : from+size]
-		args = args[:0]
-		for _, r := range part {
-			args = appendHook(args, scope, r)
-		}
-		var err error
-		if tx.Engine() == store.SQLite {
-			err = b.addLite(ctx, tx, insertQueries[i], args, part, seqs[from:])
-		} else {
-			err = numbers(ctx, tx, part, seqs[from:], insertQueries[i]+" RETURNING hook_key, seq", args...)
-		}
-		if err != nil {
-			return nil, err
-		}
-		from += size
-	}
-	return seqs, nil
-}
-
-func appendHook(args []any, scope int64, r *receiver.Record) []any {
-	us := micros(r.ReceivedAt)
-	return append(args, scope, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID), r.Raw,
-		r.Hash[:], us, string(r.Source), r.Verdict.Verifier, store.Bit(r.Verdict.Authenticated), store.Bit(r.Verdict.Bound),
-		string(r.Status), string(r.Reason), r.Detail, us)
-}
-
-// addLite avoids RETURNING, which costs a third more. SQLite numbers the rows of one statement consecutively, above
-// all earlier numbers (AUTOINCREMENT, under the writer's lock).
-func (b *Inbox) addLite(ctx context.Context, tx *store.Tx, query string, args []any, part []*receiver.Record,
-	seqs []int64) error {
-	res, err := tx.Result(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return nil
-	}
-	last, err := res.LastInsertId()
-	if err != nil {
-		return err
-	}
-	if int(n) == len(part) {
-		for i := range part {
-			seqs[i] = last - n + 1 + int64(i)
-		}
-		return nil
-	}
-	return b.newest(ctx, tx, args[0].(int64), n, part, seqs)
-}
-
-// newest finds the n rows of part that a statement has just added: those with the largest numbers.
-func (b *Inbox) newest(ctx context.Context, tx *store.Tx, scope, n int64, part []*receiver.Record, seqs []int64) error {
-	args := append([]any{scope}, argsOf(part, func(r *receiver.Record) any { return r.Key })...)
-	return numbers(ctx, tx, part, seqs, "SELECT hook_key, seq FROM hook WHERE scope = ? AND hook_key IN ("+
-		store.Marks(len(part))+") ORDER BY seq DESC LIMIT ?", append(args, n)...)
-}
-
-// numbers reads keys and numbers from a query and stores the numbers at the positions of part.
-func numbers(ctx context.Context, tx *store.Tx, part []*receiver.Record, seqs []int64, query string,
-	args ...any) error {
-	at := make(map[string]int, len(part))
-	for i, r := range part {
-		at[r.Key] = i
-	}
-	return store.Each(ctx, tx, func(scan store.Scan) error {
-		var key string
-		var seq int64
-		err := scan(&key, &seq)
-		if err == nil {
-			seqs[at[key]] = seq
-		}
-		return err
-	}, query, args...)
-}
-
-// again handles a record whose key has a row: the same body is counted, another one is stored as a conflict.
-func (b *Inbox) again(ctx context.Context, tx *store.Tx, scope int64, rows map[string]receiver.Stored,
-	r receiver.Record) (receiver.Result, error) {
-	s := rows[r.Key]
-	if s.Hash == r.Hash {
-		s = repeat(s, r)
-		rows[r.Key] = s
-		return receiver.Result{Outcome: receiver.OutcomeDuplicate, Stored: s}, b.update(ctx, tx, s)
-	}
-	r.Key, r.Status = r.ConflictKey(), receiver.Conflict
-	if s, ok := rows[r.Key]; ok {
-		return b.repeatConflict(ctx, tx, rows, s, r)
-	}
-	seqs, err := b.add(ctx, tx, scope, []*receiver.Record{&r})
-	if err != nil {
-		return receiver.Result{}, err
-	}
-	if seqs[0] != 0 {
-		s := fresh(&r, seqs[0])
-		rows[r.Key] = s
-		return receiver.Result{Outcome: receiver.OutcomeConflict, Stored: s}, nil
-	}
+// insert adds a record; if its key has a row already, the same body is counted and another one is added beside it as a
+// conflict. added is the outcome of a new row.
+func (b *Inbox) insert(ctx context.Context, tx *store.Tx, scope int64, r receiver.Record, added receiver.Outcome) (
+	receiver.Result, error) {
 	old, err := b.hooks(ctx, tx, " AND h.hook_key = ?", r.Key)
-	if err != nil || len(old) != 1 {
+	switch {
+	case err != nil:
 		return receiver.Result{}, err
+	case len(old) == 0:
+		s := receiver.Stored{Record: r, Deliveries: 1, LastAt: r.ReceivedAt}
+		us := micros(r.ReceivedAt)
+		err := tx.QueryRow(ctx, "INSERT INTO hook (scope, "+hookColumns+", last_us) VALUES ("+store.Marks(18)+
+			") RETURNING seq", scope, r.Key, r.HookID, int64(r.Type), string(r.Object), string(r.ObjectID), string(r.CUID),
+			r.Raw, r.Hash[:], us, string(r.Source), r.Verdict.Verifier, store.Bit(r.Verdict.Authenticated),
+			store.Bit(r.Verdict.Bound), string(r.Status), string(r.Reason), r.Detail, us).Scan(&s.Seq)
+		return receiver.Result{Outcome: added, Stored: s}, err
+	case old[0].Hash != r.Hash && added == receiver.OutcomeNew:
+		r.Key, r.Status = r.ConflictKey(), receiver.Conflict
+		return b.insert(ctx, tx, scope, r, receiver.OutcomeConflict)
 	}
-	return b.repeatConflict(ctx, tx, rows, old[0], r)
-}
-
-func (b *Inbox) repeatConflict(ctx context.Context, tx *store.Tx, rows map[string]receiver.Stored, s receiver.Stored,
-	r receiver.Record) (receiver.Result, error) {
-	s = repeat(s, r)
-	rows[s.Key] = s
+	s := repeat(old[0], r)
 	return receiver.Result{Outcome: receiver.OutcomeDuplicate, Stored: s}, b.update(ctx, tx, s)
 }
 
@@ -293,7 +77,8 @@ func (b *Inbox) update(ctx context.Context, tx *store.Tx, s receiver.Stored) err
 		store.Bit(s.Verdict.Authenticated), store.Bit(s.Verdict.Bound), string(s.Status), s.Seq)
 }
 
-// Reject adds to the counts and stores the deliveries; of more than receiver.MaxRejected, Overflow drops some.
+// Reject adds to the counts and stores the last rejected deliveries; more than receiver.MaxRejected are dropped,
+// oldest first.
 func (b *Inbox) Reject(ctx context.Context, counts []receiver.RejectCount, kept []receiver.Rejection) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
 		for _, c := range counts {
@@ -311,10 +96,8 @@ func (b *Inbox) Reject(ctx context.Context, counts []receiver.RejectCount, kept 
 				return err
 			}
 		}
-		if len(kept) == 0 {
-			return nil
-		}
-		return dropRejections(ctx, tx, scope)
+		return tx.Exec(ctx, `DELETE FROM hook_rejected WHERE scope = ? AND id <= (SELECT id FROM hook_rejected
+ WHERE scope = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`, scope, scope, receiver.MaxRejected)
 	})
 }
 
@@ -334,31 +117,6 @@ func addRejection(ctx context.Context, tx *store.Tx, scope int64, r receiver.Rej
  request, header, body, size) VALUES (`+store.Marks(12)+")",
 		scope, micros(r.At), r.Status, r.Reason, clean(r.Detail), clean(string(r.Source)), clean(r.Algorithm),
 		clean(strings.Join(r.Claims, " ")), clean(r.Request), clean(string(header)), body, r.Size)
-}
-
-// dropRejections keeps at most receiver.MaxRejected per account.
-func dropRejections(ctx context.Context, tx *store.Tx, scope int64) error {
-	var ids []int64
-	var sources []receiver.Source
-	err := store.Each(ctx, tx, func(scan store.Scan) error {
-		var id int64
-		var source string
-		err := scan(&id, &source)
-		ids, sources = append(ids, id), append(sources, receiver.Source(source))
-		return err
-	}, "SELECT id, source FROM hook_rejected WHERE scope = ? ORDER BY id", scope)
-	if err != nil {
-		return err
-	}
-	for i, drop := range receiver.Overflow(sources, receiver.MaxRejected) {
-		if !drop {
-			continue
-		}
-		if err := tx.Exec(ctx, "DELETE FROM hook_rejected WHERE id = ?", ids[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Rejected returns the newest deliveries first.

@@ -38,9 +38,9 @@ func TestInbox(t *testing.T) {
 // suite runs over the inboxes of empty databases, which open returns.
 func suite(t *testing.T, open func(t *testing.T) account) {
 	for name, test := range map[string]func(*testing.T, *inbox.Inbox){
-		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one batch": oneBatch,
-		"some known": someKnown, "raised": raised, "lists": lists, "after": after, "parallel": parallel,
-		"attempts": attempts, "codes": codes, "times": times, "before": before, "ledger": ledger, "rejects": rejects,
+		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one after another": oneAfterAnother,
+		"raised": raised, "lists": lists, "after": after, "parallel": parallel,
+		"attempts": attempts, "codes": codes, "arrivals": arrivals, "ledger": ledger, "rejects": rejects,
 		"late tokens": lateTokens,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)("machine")) })
@@ -50,9 +50,12 @@ func suite(t *testing.T, open func(t *testing.T) account) {
 
 func insert(t *testing.T, in *inbox.Inbox, records ...receiver.Record) []receiver.Result {
 	t.Helper()
-	res, err := in.Insert(context.Background(), records)
-	if err != nil || len(res) != len(records) {
-		t.Fatalf("%d results, %v", len(res), err)
+	res := make([]receiver.Result, len(records))
+	for i, r := range records {
+		var err error
+		if res[i], err = in.Insert(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return res
 }
@@ -133,36 +136,7 @@ func conflicts(t *testing.T, in *inbox.Inbox) {
 	}
 }
 
-// Of a batch in which some are there already, each gets its own number.
-func someKnown(t *testing.T, in *inbox.Inbox) {
-	var all []receiver.Record
-	for n := range 90 {
-		all = append(all, receivertest.Record(n, "op"))
-	}
-	old := map[string]int64{}
-	for _, res := range insert(t, in, all[3], all[17], all[40], all[89]) {
-		old[res.Stored.Key] = res.Stored.Seq
-	}
-	last := int64(0)
-	for i, res := range insert(t, in, all...) {
-		s := get(t, in, all[i].Key)
-		want := receiver.OutcomeNew
-		if seq, known := old[s.Key]; known {
-			if want = receiver.OutcomeDuplicate; s.Seq != seq || s.Deliveries != 2 {
-				t.Errorf("%+v", s)
-			}
-		} else if s.Seq <= last || s.Deliveries != 1 {
-			t.Errorf("number %d after %d", s.Seq, last)
-		} else {
-			last = s.Seq
-		}
-		if res.Outcome != want || res.Stored.Seq != s.Seq || res.Stored.Key != s.Key || !slices.Equal(s.Raw, all[i].Raw) {
-			t.Errorf("%d: %+v, want %s", i, res, want)
-		}
-	}
-}
-
-func oneBatch(t *testing.T, in *inbox.Inbox) {
+func oneAfterAnother(t *testing.T, in *inbox.Inbox) {
 	a, b := receivertest.Record(1, "op"), receivertest.Record(1, "forged")
 	res := insert(t, in, a, a, b, receivertest.Record(2, "op"), b, a)
 	var got []receiver.Outcome
@@ -307,13 +281,14 @@ func parallel(t *testing.T, in *inbox.Inbox) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				res, err := in.Insert(ctx, []receiver.Record{receivertest.Record(1+w*each+i, "op"), receivertest.Record(0, "op")})
-				if err != nil {
+				_, err1 := in.Insert(ctx, receivertest.Record(1+w*each+i, "op"))
+				res, err2 := in.Insert(ctx, receivertest.Record(0, "op"))
+				if err := errors.Join(err1, err2); err != nil {
 					t.Error(err)
 					return
 				}
 				mu.Lock()
-				if res[1].Outcome == receiver.OutcomeNew {
+				if res.Outcome == receiver.OutcomeNew {
 					news++
 				}
 				mu.Unlock()
@@ -381,32 +356,18 @@ func codes(t *testing.T, in *inbox.Inbox) {
 	}
 }
 
-func times(t *testing.T, in *inbox.Inbox) {
-	hand, bad := receivertest.Record(2, "op"), receivertest.Record(3, "op")
+// arrivals are those from the network that can be used, and the longest pause between them.
+func arrivals(t *testing.T, in *inbox.Inbox) {
+	hand, bad := receivertest.Record(9, "op"), receivertest.Record(8, "op")
 	hand.Source, bad.Status = receiver.Manual, receiver.Quarantined
-	insert(t, in, receivertest.Record(1, "op"), hand, bad, receivertest.Record(4, "op"), receivertest.Record(5, "op"))
-	got, err := in.Times(context.Background(), 2)
-	if err != nil || !slices.EqualFunc(got, []time.Time{receivertest.Start.Add(5 * time.Minute),
-		receivertest.Start.Add(4 * time.Minute)}, time.Time.Equal) {
-		t.Error(got, err)
-	}
-}
-
-// before has the first arrival from a time on and the newest ones before it; a delivery counts when it came last.
-func before(t *testing.T, in *inbox.Inbox) {
-	at := func(n int) time.Time { return receivertest.Start.Add(time.Duration(n) * time.Minute) }
-	hand, bad := receivertest.Record(4, "op"), receivertest.Record(6, "op")
-	hand.Source, bad.Status = receiver.Manual, receiver.Quarantined
-	insert(t, in, receivertest.Record(1, "op"), receivertest.Record(2, "op"), receivertest.Record(3, "op"), hand,
-		receivertest.Record(5, "op"), bad, receivertest.Record(7, "op"), receivertest.Record(8, "op"))
-	again := receivertest.Record(5, "op")
-	again.ReceivedAt = at(9)
-	insert(t, in, again)
-	for end, want := range map[int][]int{0: {1}, 2: {1, 2}, 6: {2, 3, 7}, 8: {3, 7, 8}, 9: {7, 8, 9}, 20: {8, 9}} {
-		got, err := in.Before(context.Background(), at(end), 2)
-		slices.SortFunc(got, time.Time.Compare)
-		if err != nil || !slices.EqualFunc(got, want, func(t time.Time, n int) bool { return t.Equal(at(n)) }) {
-			t.Errorf("before %d: %v, want %v, %v", end, got, want, err)
+	insert(t, in, receivertest.Record(1, "op"), receivertest.Record(5, "op"), receivertest.Record(7, "op"), hand, bad)
+	for rows, want := range map[int]receiver.Arrivals{
+		10: {N: 3, Last: receivertest.Start.Add(7 * time.Minute), Most: 4 * time.Minute},
+		4:  {N: 2, Last: receivertest.Start.Add(7 * time.Minute), Most: 2 * time.Minute},
+		2:  {},
+	} {
+		if got, err := in.Arrivals(context.Background(), rows); err != nil || got != want {
+			t.Errorf("of %d rows: %+v %v", rows, got, err)
 		}
 	}
 }

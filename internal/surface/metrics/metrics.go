@@ -129,7 +129,7 @@ var described = func() map[string]*prometheus.Desc {
 		{"hook_last_rejected_timestamp_seconds", "Time of the last delivery of this account that any process rejected.",
 			"reason"},
 		{"hook_turned_away_total", "Requests to the webhook receiver that were rejected.", "reason"},
-		{"hook_queued", "Deliveries that wait to be stored."},
+		{"hook_queued", "Deliveries that are verified and stored at this moment, 256 at most."},
 		{"ssh_refused_total", "Attempts at the SSH port that were refused.", "reason"},
 	} {
 		all[m[0]] = prometheus.NewDesc("opdeck_"+m[0], m[1], m[2:], nil)
@@ -196,7 +196,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		out.count("hook_turned_away_total", c.Refused, "not_stored")
 		out.count("hook_turned_away_total", c.Limited, "too_much")
 		out.count("hook_turned_away_total", c.Rejected, "malformed")
-		out.gauge("hook_queued", float64(c.Queued))
+		out.gauge("hook_queued", float64(c.AtWork))
 	}
 }
 

@@ -3,6 +3,7 @@ package receiver
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,21 +14,19 @@ import (
 )
 
 const (
-	rejectFlood = 10              // longer pauses during a flood
-	rejectWrite = 8 * time.Second // for one write
+	rejectsEvery = 100 * time.Millisecond // between writes, so that a flood costs the store little
+	rejectsWrite = 8 * time.Second        // for one write
 )
 
-// rejector collects rejected deliveries and writes them in intervals, so that a flood of them costs the store little.
-// What cannot be written waits, within limits.
-type rejector struct {
-	store func(context.Context, []RejectCount, []Rejection) error // nil: not stored
-	pause time.Duration                                           // between writes
+// rejects collects rejected deliveries until it writes them: the counts, and the last MaxRejected.
+type rejects struct {
+	store func(context.Context, []RejectCount, []Rejection) error // nil: nothing is stored
 	log   *slog.Logger
 	lines listen.LogLimit
 
-	mu     sync.Mutex              // guards the next two
-	counts map[string]*RejectCount // by reason, since the last write
-	kept   []Rejection             // oldest first
+	mu     sync.Mutex             // guards the next two
+	counts map[string]RejectCount // by reason, since the last write
+	last   []Rejection            // oldest first
 
 	wake    chan struct{} // holds one token: there is something to write
 	stop    chan struct{}
@@ -35,48 +34,38 @@ type rejector struct {
 	stopped chan struct{}
 }
 
-func newRejector(opt Options) *rejector {
-	r := &rejector{store: opt.Rejects, pause: opt.RejectEvery, log: opt.Log, counts: map[string]*RejectCount{},
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+func newRejects(store func(context.Context, []RejectCount, []Rejection) error, log *slog.Logger) *rejects {
+	r := &rejects{store: store, log: log, counts: map[string]RejectCount{}, wake: make(chan struct{}, 1),
+		stop: make(chan struct{}), stopped: make(chan struct{})}
 	go r.run()
 	return r
 }
 
 // add counts a rejection and, with keep, stores it.
-func (r *rejector) add(x Rejection, keep bool) {
+func (r *rejects) add(x Rejection, keep bool) {
 	if r.store == nil {
 		return
 	}
+	one := RejectCount{Reason: x.Reason, N: 1, First: x.At, Last: x.At, Detail: x.Detail, Source: x.Source}
 	r.mu.Lock()
-	c := r.counts[x.Reason]
-	if c == nil {
-		c = &RejectCount{Reason: x.Reason, First: x.At}
-		r.counts[x.Reason] = c
-	}
-	c.N++
-	c.Last, c.Detail, c.Source = x.At, x.Detail, x.Source
+	defer r.mu.Unlock()
+	r.counts[x.Reason] = r.counts[x.Reason].and(one)
 	if keep {
-		r.keep(x)
+		r.last = newest(append(r.last, x))
 	}
-	r.mu.Unlock()
+	r.signal()
+}
+
+func (r *rejects) signal() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (r *rejector) keep(more ...Rejection) {
-	r.kept = append(r.kept, more...)
-	sources := make([]Source, len(r.kept))
-	for i, x := range r.kept {
-		sources[i] = x.Source
-	}
-	drop := Overflow(sources, MaxRejected)
-	i := -1
-	r.kept = slices.DeleteFunc(r.kept, func(Rejection) bool { i++; return drop[i] })
-}
+func newest(list []Rejection) []Rejection { return list[max(0, len(list)-MaxRejected):] }
 
-func (r *rejector) run() {
+func (r *rejects) run() {
 	defer close(r.stopped)
 	for {
 		select {
@@ -85,65 +74,44 @@ func (r *rejector) run() {
 			r.write()
 			return
 		}
-		pause := r.pause
-		if r.write() >= MaxRejected/2 {
-			pause *= rejectFlood
-		}
-		t := time.NewTimer(pause)
+		r.write()
 		select {
-		case <-t.C:
+		case <-time.After(rejectsEvery):
 		case <-r.stop:
 		}
-		t.Stop()
 	}
 }
 
-// write stores what was collected and returns the number of deliveries. What cannot be stored is kept for the next
-// write.
-func (r *rejector) write() int {
+// write stores what was collected. What cannot be stored is kept for the next write.
+func (r *rejects) write() {
 	r.mu.Lock()
-	counts, kept := r.counts, r.kept
-	r.counts, r.kept = map[string]*RejectCount{}, nil
+	counts, last := r.counts, r.last
+	r.counts, r.last = map[string]RejectCount{}, nil
 	r.mu.Unlock()
 	if len(counts) == 0 {
-		return 0
+		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), rejectWrite)
+	ctx, cancel := context.WithTimeout(context.Background(), rejectsWrite)
 	defer cancel()
-	list := make([]RejectCount, 0, len(counts))
-	for _, c := range counts {
-		list = append(list, *c)
-	}
-	slices.SortFunc(list, func(a, b RejectCount) int { return a.Last.Compare(b.Last) })
-	err := r.store(ctx, list, kept)
+	list := slices.SortedFunc(maps.Values(counts), func(a, b RejectCount) int { return a.Last.Compare(b.Last) })
+	err := r.store(ctx, list, last)
 	if err == nil {
-		return len(kept)
+		return
 	}
 	if n, ok := r.lines.Allow(err.Error(), "", time.Now()); ok {
 		r.log.Warn("rejected webhooks cannot be noted now", "err", err, "held_back", n)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for reason, old := range counts {
-		c := r.counts[reason]
-		if c == nil {
-			r.counts[reason] = old
-			continue
-		}
-		c.N, c.First = c.N+old.N, old.First
+	for reason, newer := range r.counts {
+		counts[reason] = counts[reason].and(newer)
 	}
-	newer := r.kept
-	r.kept = kept
-	r.keep(newer...)
-	select {
-	case r.wake <- struct{}{}: // after the pause
-	default:
-	}
-	return len(kept)
+	r.counts, r.last = counts, newest(append(last, r.last...))
+	r.signal()
 }
 
 // close writes the rest and stops.
-func (r *rejector) close(ctx context.Context) error {
+func (r *rejects) close(ctx context.Context) error {
 	r.once.Do(func() { close(r.stop) })
 	select {
 	case <-r.stopped:
@@ -151,29 +119,6 @@ func (r *rejector) close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// Overflow marks entries of a list, oldest first, to drop until most remain: repeatedly the oldest one of the source
-// with most entries. So a flood from one source does not displace others.
-func Overflow(sources []Source, most int) (drop []bool) {
-	drop = make([]bool, len(sources))
-	n := map[Source]int{}
-	for _, s := range sources {
-		n[s]++
-	}
-	for left := len(sources); left > most; left-- {
-		biggest := 0
-		for _, k := range n {
-			biggest = max(biggest, k)
-		}
-		i := 0
-		for drop[i] || n[sources[i]] < biggest {
-			i++
-		}
-		drop[i] = true
-		n[sources[i]]--
-	}
-	return drop
 }
 
 // Limits of the stored rejected deliveries.
@@ -229,6 +174,15 @@ type RejectCount struct {
 	First, Last time.Time
 	Detail      string // of the last one
 	Source      Source // of the last one
+}
+
+// and adds later rejections for the same reason.
+func (c RejectCount) and(later RejectCount) RejectCount {
+	if c.N > 0 {
+		later.First = c.First
+	}
+	later.N += c.N
+	return later
 }
 
 // Stray reports whether any passer-by causes it by trying paths, without any proof; it says nothing about the feed.
