@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -48,10 +47,10 @@ type Delivery struct {
 
 // Verdict says how a delivery was authenticated.
 type Verdict struct {
-	Verifier      string // jwt, header, standard_webhooks, none, manual
+	Verifier      string // jwt, header, none, manual
 	Authenticated bool
 	Bound         bool // the authentication covers the body; else it is only a hint
-	OldSecret     bool // the old secret of a rotation was used
+	OldSecret     bool // the old secret of a rotation was used; for the log, it is not stored
 
 	// Token is set for a token that does not cover the body and may be reused when older than the rules allow. The
 	// inbox decides.
@@ -117,10 +116,9 @@ func missing(h http.Header, name string) string {
 
 // The kinds of verifier (config key webhooks.verify).
 const (
-	VerifyJWT      = "jwt"
-	VerifyHeader   = "header"
-	VerifyStandard = "standard_webhooks"
-	VerifyNone     = "none"
+	VerifyJWT    = "jwt"
+	VerifyHeader = "header"
+	VerifyNone   = "none"
 )
 
 // Secrets are the current secret and, during a rotation, the old one.
@@ -173,8 +171,8 @@ func (s Secrets) list() []secret.Value {
 // Rules say what a verifier accepts. The zero value has the defaults below.
 type Rules struct {
 	Algorithms []string // of a JWT, from Algorithms; empty: HS256
-	// MaxAge bounds the age of a proof that does not cover the body, or of a Standard Webhooks signature; 0: the
-	// constant MaxAge. Negative: no limit, and tokens without any time are accepted.
+	// MaxAge bounds the age of a proof that does not cover the body; 0: the constant MaxAge. Negative: no limit, and
+	// tokens without any time are accepted.
 	MaxAge time.Duration
 }
 
@@ -214,14 +212,8 @@ func (r Rules) Verifier(kind, header string, secrets Secrets) (Verifier, error) 
 		return newJWTVerifier(header, secrets.list(), r.Algorithms, age), nil
 	case VerifyHeader:
 		return &headerSecret{header: header, secrets: secrets.list()}, nil
-	case VerifyStandard:
-		keys, err := standardKeys(secrets)
-		if err != nil {
-			return nil, err
-		}
-		return &standard{keys: keys, maxAge: age}, nil
 	}
-	return nil, fmt.Errorf("webhooks: verify = %q is not one of jwt, header, standard_webhooks, none", kind)
+	return nil, fmt.Errorf("webhooks: verify = %q is not one of jwt, header, none", kind)
 }
 
 // none accepts any delivery from this host, unverified.
@@ -484,121 +476,12 @@ func (c *claims) covers(sum [sha256.Size]byte) (bound, right bool) {
 	return len(c.hashes) > 0, true
 }
 
-// The Standard Webhooks scheme: HMAC-SHA256 over "id.timestamp.body", one or
-// several signatures in one header.
-const (
-	headerID        = "Webhook-Id"
-	headerTimestamp = "Webhook-Timestamp"
-	headerSignature = "Webhook-Signature"
-
-	secretPrefix  = "whsec_"
-	minKey        = 24 // bytes after the prefix, required by the scheme
-	maxSignatures = 16
-)
-
-type standard struct {
-	keys   [][]byte
-	maxAge time.Duration // 0: no limit
-}
-
-func (*standard) Name() string { return VerifyStandard }
-
-func (s *standard) Verify(d Delivery) (Verdict, error) {
-	id, ok1 := single(d.Header, headerID)
-	stamp, ok2 := single(d.Header, headerTimestamp)
-	list, ok3 := single(d.Header, headerSignature)
-	if !ok1 || !ok2 || !ok3 || len(id) > 256 {
-		return refuse("header",
-			"One of the headers "+headerID+", "+headerTimestamp+" and "+headerSignature+" is missing or repeated.")
-	}
-	which, head := -1, []byte(id+"."+stamp+".")
-	for _, signature := range splitSignatures(list) {
-		for i, key := range s.keys {
-			if hmac.Equal(signature, sum(key, head, d.Body)) && (which < 0 || i < which) {
-				which = i
-			}
-		}
-	}
-	if which < 0 {
-		return refuse("signature", "No signature matches: the sender's secret and that of [webhooks] differ, or the body "+
-			"was "+
-			"changed on the way.")
-	}
-	sec, ok := integer(stamp)
-	if !ok {
-		return refuse("timestamp", headerTimestamp+" is not a whole number of seconds.")
-	}
-	switch age, most := d.At.Unix()-sec, int64(s.maxAge.Seconds()); {
-	case most > 0 && age > most:
-		return refuse("too_old", "It was signed "+seconds(age)+" ago: [webhooks] max_age is "+s.maxAge.String()+".")
-	case age < -max(most, int64(MaxAge.Seconds())):
-		return refuse("from_the_future", "It was signed "+seconds(-age)+" from now: the clocks differ.")
-	}
-	return Verdict{Verifier: VerifyStandard, Authenticated: true, Bound: true, OldSecret: which > 0}, nil
-}
-
-func seconds(n int64) string { return span(time.Duration(min(n, 1<<31)) * time.Second) }
-
-// splitSignatures returns the well-formed v1 signatures of a header, which are separated by spaces; other versions
-// are skipped.
-func splitSignatures(header string) (out [][]byte) {
-	if len(header) > maxToken {
-		return nil
-	}
-	for _, s := range strings.Split(header, " ") {
-		version, sig, ok := strings.Cut(s, ",")
-		if !ok || version != "v1" || strings.ContainsAny(sig, "\r\n") {
-			continue
-		}
-		b, err := base64.StdEncoding.Strict().DecodeString(sig)
-		if err == nil && len(b) == 32 && len(out) < maxSignatures {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-// standardKeys decodes secrets with the prefix whsec_ and uses others unchanged.
-func standardKeys(s Secrets) ([][]byte, error) {
-	var out [][]byte
-	for _, v := range s.list() {
-		k, err := standardKey(v.Reveal())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, k)
-	}
-	return out, nil
-}
-
-func standardKey(text string) ([]byte, error) {
-	encoded, ok := strings.CutPrefix(text, secretPrefix)
-	if !ok {
-		return []byte(text), nil
-	}
-	b, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || len(b) < minKey {
-		return nil, &SecretError{"behind " + secretPrefix + " there must be at least " + strconv.Itoa(minKey) +
-			" bytes in base64"}
-	}
-	return b, nil
-}
-
 // HS256 is the algorithm that is allowed if the config names none.
 const HS256 = "HS256"
 
 // Algorithms are the JWT algorithms that can be verified. All use the shared secret: with a public-key one an
 // attacker could sign with the public key, and "none" is not a signature.
 var Algorithms = []string{HS256, "HS384", "HS512"}
-
-// sum is the HMAC-SHA256 of the concatenated parts.
-func sum(key []byte, parts ...[]byte) []byte {
-	h := hmac.New(sha256.New, key)
-	for _, p := range parts {
-		h.Write(p)
-	}
-	return h.Sum(nil)
-}
 
 // claims are the claims of a token that are checked. The embedded ones implement the parser's getters; they are
 // decoded here, because encoding/json accepts names that repeat or differ in case, and null for any value.

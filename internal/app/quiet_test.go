@@ -22,6 +22,7 @@ import (
 	"opdeck/internal/domain/notify"
 	"opdeck/internal/domain/notify/notifytest"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
@@ -163,15 +164,9 @@ func (w *quietWorld) deliver(to *quietInstance) {
 	w.hooks++
 	body := fmt.Appendf(nil, `{"hook_id":%q,"hook_type":1,"Data":{"Operation":{"cuid":"D7k3xbc-ERrj","opid":%q}}}`,
 		opidOf(100+w.hooks), opidOf(w.hooks%calmRows))
-	sign, err := hook.Rules{}.Signer(to.Config.Webhooks.Verify, to.Config.Webhooks.Header, hook.ParseSecrets(quietEnv(to.Config.Webhooks.SecretEnv)).Now)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	req := httptest.NewRequest(http.MethodPost, "/hooks", strings.NewReader(string(body)))
 	req.RemoteAddr = "192.0.2.1:40000"
-	if err := sign(req.Header, body, time.Now()); err != nil {
-		w.t.Fatal(err)
-	}
+	receivertest.Sign(req.Header, to.Config.Webhooks.Header, "", quietEnv(to.Config.Webhooks.SecretEnv), body, time.Now())
 	got := httptest.NewRecorder()
 	to.receiver.ServeHTTP(got, req)
 	if got.Code/100 != 2 {

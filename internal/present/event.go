@@ -93,9 +93,6 @@ func delivered(o Options, s receiver.Stored) []Fact {
 		Value: safe(string(s.Source), 100)}, Fact{Label: "deliveries", Value: times, Long: true},
 		Fact{Label: "status", Value: safe(string(s.Status), 40)},
 		Fact{Label: "signature", Value: signature(s)})
-	if s.Verdict.OldSecret {
-		out = append(out, Fact{Label: "secret", Value: "the previous one (being replaced)", Tone: Warn})
-	}
 	if r := s.Retry; r.Waiting() {
 		first, _ := format.Ago(r.First, o.Now)
 		out = append(out, Fact{Label: "not merged", Tone: Warn, Long: true,

@@ -221,7 +221,7 @@ func (k *checker) positive(d Duration, path ...string) {
 
 func (c *Config) checkListeners(k *checker) {
 	w := c.Webhooks
-	k.oneOf(w.Verify, []string{"jwt", "header", "standard_webhooks", "none"}, "webhooks", "verify")
+	k.oneOf(w.Verify, []string{"jwt", "header", "none"}, "webhooks", "verify")
 	if !strings.HasPrefix(w.Path, "/") {
 		k.add("must begin with /", "webhooks", "path")
 	}

@@ -3,6 +3,9 @@ package notify
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +13,10 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
-	"opdeck/api/hook"
 	"opdeck/api/redact"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
@@ -94,6 +97,9 @@ func (t *tail) said() string {
 	return ""
 }
 
+// minSecret is the length of the shortest secret, in characters.
+const minSecret = 32
+
 // Webhook posts each notice to an address.
 type Webhook struct {
 	URL    string
@@ -121,9 +127,9 @@ func (w Webhook) Send(ctx context.Context, n Notice) error {
 	if err != nil {
 		return err
 	}
-	sign, err := hook.StandardSigner(key, n.ID)
-	if err != nil {
-		return errors.New("the secret cannot be used: " + err.Error())
+	signature, at := "", strconv.FormatInt(w.Now().Unix(), 10)
+	if signature, err = sign(key, n.ID+"."+at+"."+string(body)); err != nil {
+		return err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
@@ -131,9 +137,9 @@ func (w Webhook) Send(ctx context.Context, n Notice) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "opdeck")
-	if err := sign(req.Header, body, w.Now()); err != nil {
-		return err
-	}
+	req.Header.Set("Webhook-Id", n.ID)
+	req.Header.Set("Webhook-Timestamp", at)
+	req.Header.Set("Webhook-Signature", signature)
 	res, err := w.Client.Do(req)
 	if err != nil {
 		var u *url.Error // its text has the address, which may hold a secret
@@ -151,4 +157,21 @@ func (w Webhook) Send(ctx context.Context, n Notice) error {
 		return fmt.Errorf("the receiver answered %d", res.StatusCode)
 	}
 	return nil
+}
+
+// sign is the signature of a text as Standard Webhooks writes it. A secret behind "whsec_" is in base64.
+func sign(key secret.Value, text string) (string, error) {
+	raw := []byte(key.Reveal())
+	if encoded, is := strings.CutPrefix(key.Reveal(), "whsec_"); is {
+		var err error
+		if raw, err = base64.StdEncoding.DecodeString(encoded); err != nil {
+			return "", errors.New("the secret cannot be used: behind whsec_ there must be base64")
+		}
+	}
+	if len(key.Reveal()) < minSecret {
+		return "", fmt.Errorf("the secret cannot be used: it needs at least %d characters", minSecret)
+	}
+	h := hmac.New(sha256.New, raw)
+	_, _ = io.WriteString(h, text)
+	return "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil)), nil
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"opdeck/api/hook"
-	"opdeck/api/secret"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
@@ -41,15 +41,6 @@ func verifier(t testing.TB, kind string) hook.Verifier {
 	return v
 }
 
-func signer(t testing.TB, kind string) hook.Signer {
-	t.Helper()
-	s, err := hook.Rules{}.Signer(kind, "", secret.New(testSecret))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // start makes a receiver that is closed when t ends.
 func start(t testing.TB, opt receiver.Options) *receiver.Receiver {
 	t.Helper()
@@ -75,9 +66,7 @@ func start(t testing.TB, opt receiver.Options) *receiver.Receiver {
 func request(t testing.TB, body []byte) *http.Request {
 	t.Helper()
 	req := httptest.NewRequest(http.MethodPost, "/hooks", bytes.NewReader(body))
-	if err := signer(t, hook.VerifyJWT)(req.Header, body, clock); err != nil {
-		t.Fatal(err)
-	}
+	receivertest.Sign(req.Header, "", "", testSecret, body, clock)
 	return req
 }
 

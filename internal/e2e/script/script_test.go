@@ -23,8 +23,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"opdeck/api/hook"
-	"opdeck/api/secret"
+	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/sandbox"
 	"opdeck/internal/sandbox/faulty"
@@ -327,9 +326,7 @@ func cmdDeliver(ts *testscript.TestScript, _ bool, args []string) {
 	req, err := http.NewRequest(http.MethodPost, "http://"+at[1]+args[3], bytes.NewReader(body))
 	ts.Check(err)
 	if args[4] != "" {
-		sign, err := hook.Rules{Algorithms: []string{args[5]}}.Signer(hook.VerifyJWT, "", secret.New(args[4]))
-		ts.Check(err)
-		ts.Check(sign(req.Header, body, time.Now()))
+		receivertest.Sign(req.Header, "", args[5], args[4], body, time.Now())
 	}
 	res, err := http.DefaultClient.Do(req)
 	ts.Check(err)

@@ -9,10 +9,9 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/api/hook"
-	"opdeck/api/secret"
 	"opdeck/internal/app"
 	"opdeck/internal/app/config"
+	"opdeck/internal/domain/receiver/receivertest"
 )
 
 // hookSecret signs the deliveries of the events' picture.
@@ -26,16 +25,10 @@ func deliver(ctx context.Context, a *app.App, ids []string) error {
 		return err
 	}
 	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
-	sign, err := hook.Rules{}.Signer(a.Config.Webhooks.Verify, a.Config.Webhooks.Header, secret.New(hookSecret))
-	if err != nil {
-		return err
-	}
 	post := func(body []byte, signed bool) error {
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, a.Config.Webhooks.Path, bytes.NewReader(body))
 		if signed {
-			if err := sign(req.Header, body, a.Now()); err != nil {
-				return err
-			}
+			receivertest.Sign(req.Header, a.Config.Webhooks.Header, "", hookSecret, body, a.Now())
 		}
 		w := httptest.NewRecorder()
 		if rec.ServeHTTP(w, req); signed && w.Code/100 != 2 {

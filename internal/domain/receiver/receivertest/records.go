@@ -3,13 +3,18 @@ package receivertest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
 
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
@@ -25,6 +30,18 @@ func ID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
 func Body(n int, opid string) []byte {
 	return fmt.Appendf(nil, `{"hook_id":"%s","hook_type":1,"Data":{"Operation":{"opid":"%s","cuid":"D1",`+
 		`"status":1,"type":3,"updated_at":{"seconds":%d}}}}`, ID(n), opid, 1_700_000_000+n)
+}
+
+// Sign sets the header of a delivery to a token that covers its body. alg is "" for HS256.
+func Sign(h http.Header, header, alg, key string, body []byte, at time.Time) {
+	sum := sha256.Sum256(body)
+	token, err := jwt.NewWithClaims(jwt.GetSigningMethod(cmp.Or(alg, hook.HS256)), jwt.MapClaims{
+		"iat": at.Unix(), "exp": at.Add(hook.MaxAge).Unix(), "jti": uuid.NewString(),
+		"body_sha256": hex.EncodeToString(sum[:])}).SignedString([]byte(key))
+	if err != nil {
+		panic(err) // a byte key always signs
+	}
+	h.Set(cmp.Or(header, "Authorization"), "Bearer "+token)
 }
 
 // Deliver sends a body to a receiver that verifies nothing, and returns the newest event of the inbox; false: it was
