@@ -48,8 +48,8 @@ func (h hit) tried(now time.Time) time.Time {
 // causes returns the table, in causal order: what is above can bring about what is below.
 func causes() []cause {
 	var out []cause
-	for _, rows := range [][]cause{hostCauses(), serveCauses(), storeCauses(), keyCauses(), clockCauses(), reachCauses(), loginCauses(),
-		sessionCauses(), trailCauses(), feedCauses(), indexCauses()} {
+	for _, rows := range [][]cause{hostCauses(), serveCauses(), storeCauses(), keyCauses(), clockCauses(), reachCauses(),
+		loginCauses(), sessionCauses(), trailCauses(), feedCauses(), indexCauses()} {
 		out = append(out, rows...)
 	}
 	return out

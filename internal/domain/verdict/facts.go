@@ -271,8 +271,8 @@ func serveCauses() []cause {
 				}
 				return "", "", time.Time{}
 			}),
-		row("serve_absent", Warning, []Part{PartFeed}, Next{Do: "Start it, as systemctl start opdeck or as opdeck serve. If " +
-			"that host needs none, remove the listeners from its config."},
+		row("serve_absent", Warning, []Part{PartFeed}, Next{Do: "Start it, as systemctl start opdeck or as opdeck serve. " +
+			"If that host needs none, remove the listeners from its config."},
 			func(f Facts, s Serve) (string, string, time.Time) {
 				shows := "no process was seen, and the config has listeners"
 				switch {
