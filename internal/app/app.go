@@ -352,7 +352,7 @@ func (a *App) openSession(ctx context.Context, opt Options, auth http.RoundTripp
 	}
 	a.Session, err = session.New(session.Config{BaseURL: a.Context.BaseURL, Account: a.Context.Login, StatusClock: shown,
 		Clock:    clock,
-		Password: func(ctx context.Context) (secret.Value, error) { return a.Context.Password(ctx, opt.Getenv) },
+		Password: func(ctx context.Context) (secret.Value, error) { return a.Config.Password(ctx, a.Context, opt.Getenv) },
 		Store:    rows, Limits: a.Limits, Auth: auth, Liveness: rows.Liveness(), Log: a.Log,
 		Names: namesOf(a.Config.Service), Settings: fmt.Sprintf("%+v", a.Config.Service),
 		Probes: func() []session.Probe { return a.service.Probes() },

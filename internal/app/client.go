@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -242,15 +243,13 @@ func (d *doctor) proxy(c config.Context) *url.URL {
 	return u
 }
 
-// SecretEnv is an environment that takes this context's configured secret variables from getenv and all others from
+// SecretEnv is an environment that takes the configured secret variables from getenv and all others from
 // rest; a nil function has none.
 func (a *App) SecretEnv(getenv, rest func(string) string) func(string) string {
-	named := map[string]bool{a.Context.PasswordEnv: true, a.Config.Webhooks.SecretEnv: true,
-		a.Config.Notify.SecretEnv: true}
-	delete(named, "")
+	named := a.Config.SecretNames()
 	return func(name string) string {
 		switch {
-		case named[name]:
+		case slices.Contains(named, name):
 			return getenv(name)
 		case rest != nil:
 			return rest(name)

@@ -58,6 +58,7 @@ const checkTime = 10 * time.Second
 // does not have of it.
 type doctor struct {
 	opt    Options
+	file   config.Config
 	report func(Finding)
 	app    *App // nil: not open
 	own    verdict.Facts
@@ -154,11 +155,13 @@ func met[T any](v T) verdict.Fact[T] { return verdict.Known(v, "doctor", time.Ti
 
 func (d *doctor) config(shared *App) (config.Context, bool) {
 	if shared != nil {
+		d.file = shared.Config
 		d.add("config", Healthy, "valid, context "+shared.Context.Name, "")
 		return shared.Context, true
 	}
 	opt := d.opt
 	c, err := choose(opt)
+	d.file = c.config
 	if err == nil {
 		err = checkEnvironment(c.context, d.opt.Getenv)
 	}
@@ -183,7 +186,7 @@ func (d *doctor) password(ctx context.Context, c config.Context) {
 		return
 	}
 	p := verdict.Password{Source: passwordSetting(c)}
-	_, err := c.Password(ctx, d.opt.Getenv)
+	_, err := d.file.Password(ctx, c, d.opt.Getenv)
 	if err != nil {
 		p.Fault = err.Error()
 	}

@@ -370,7 +370,7 @@ func (n Notices) sender(env func(string) string) (notify.Sender, error) {
 			Remedy: notifyRemedy}
 	}
 	if c.URL == "" {
-		return notify.Command{Argv: c.Command, Getenv: env}, nil
+		return notify.Command{Argv: c.Command, Env: n.app.Config.ChildEnv()}, nil
 	}
 	conf, err := tlsConfig(n.app.Context)
 	if err != nil {
@@ -386,7 +386,7 @@ func (n Notices) sender(env func(string) string) (notify.Sender, error) {
 	t.Proxy, t.MaxResponseHeaderBytes = through(proxy), 64<<10
 	n.app.closers = append(n.app.closers, func() error { t.CloseIdleConnections(); return nil })
 	return notify.Webhook{URL: c.URL, Client: notify.NewClient(http.RoundTripper(t)), Now: n.app.Now,
-		Secret: func() (secret.Value, error) { return c.Secret(env) }}, nil
+		Secret: func() (secret.Value, error) { return n.app.Config.NoticeSecret(env) }}, nil
 }
 
 // lowest is the actor whose masks apply to notices.

@@ -12,6 +12,7 @@ import (
 func TestSecretEnv(t *testing.T) {
 	server := func(name string) string { return "server's " + name }
 	a := &App{Context: config.Context{Name: "a", BaseURL: "http://127.0.0.1:1", Login: "m", PasswordEnv: "PW"}}
+	a.Config.Contexts = map[string]config.Context{"a": a.Context}
 	a.Config.Webhooks.SecretEnv = "HOOK"
 	for _, c := range []struct {
 		rest func(string) string

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -419,7 +418,7 @@ func (a factReader) passwordFact(ctx context.Context, f *verdict.Facts, st sessi
 		return nil
 	}
 	p.Fault = ""
-	if _, err := a.app.Context.Password(ctx, a.app.getenv); err != nil {
+	if _, err := a.app.Config.Password(ctx, a.app.Context, a.app.getenv); err != nil {
 		p.Fault = err.Error()
 	}
 	f.Password = verdict.Known(p, "this process", f.Now, readHolds)
@@ -457,7 +456,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 	keys := lending.NewKeys(a.Context.Role)
 	for _, name := range slices.Sorted(maps.Keys(a.Config.Lend.Borrowers)) {
 		b := a.Config.Lend.Borrowers[name]
-		key, err := b.Key(getenv)
+		key, err := a.Config.BorrowerKey(b, getenv)
 		if err != nil {
 			at := config.Mistake{File: a.Config.Path, Line: b.Lines.Key, Key: "lend.borrowers." + name, What: err.Error()}
 			return nil, bad(at.Error()+".", err)
@@ -499,29 +498,6 @@ func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
 	}
 	out.Who = who
 	return out, nil
-}
-
-// ChildEnv is the environment of a program that opdeck starts: its own without the variables that hold secrets, and
-// without others.
-func (a *App) ChildEnv(others ...string) []string {
-	names := append(secretNames(a.Config, a.Context), others...)
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(names, name)
-	})
-}
-
-// secretNames lists the configured environment variables that hold secrets, also of other contexts: a command that
-// borrows the session gets none of them.
-func secretNames(all config.Config, current config.Context) []string {
-	names := []string{"OPDECK_PASSWORD", current.PasswordEnv, all.Webhooks.SecretEnv}
-	for _, c := range all.Contexts {
-		names = append(names, c.PasswordEnv)
-	}
-	for _, b := range all.Lend.Borrowers {
-		names = append(names, b.KeyEnv)
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // When a wait is reported.

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"opdeck/api/hook"
 	"opdeck/api/limit"
 	"opdeck/api/untrusted"
-	"opdeck/internal/app/config"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/mask"
@@ -61,23 +59,17 @@ func (h Hooks) Meanings(ctx context.Context) (hook.Meanings, error) {
 
 // Secrets reads the secret of [webhooks] from its configured source.
 func (h Hooks) Secrets(env func(string) string) (hook.Secrets, error) {
-	w := h.app.Config.Webhooks
-	switch {
-	case w.Verify == hook.VerifyNone:
+	if h.app.Config.Webhooks.Verify == hook.VerifyNone {
 		return hook.Secrets{}, nil
-	case w.SecretEnv != "" && env(w.SecretEnv) == "":
-		return hook.Secrets{},
-			hookConfig(fmt.Sprintf("The environment variable %s (webhooks.secret_env) is empty or not set.", w.SecretEnv), nil)
-	case w.SecretEnv != "":
-		return hook.ParseSecrets(env(w.SecretEnv)), nil
-	case w.SecretFile != "":
-		v, err := config.SecretFile(w.SecretFile)
-		if err != nil {
-			return hook.Secrets{}, hookConfig("webhooks.secret_file: "+err.Error()+".", err)
-		}
-		return hook.ParseSecrets(v.Reveal()), nil
 	}
-	return hook.Secrets{}, hookConfig("[webhooks] has no secret.", nil)
+	v, err := h.app.Config.HookSecret(env)
+	switch {
+	case err != nil:
+		return hook.Secrets{}, hookConfig("[webhooks]: "+err.Error()+".", err)
+	case v.Empty():
+		return hook.Secrets{}, hookConfig("[webhooks] has no secret.", nil)
+	}
+	return hook.ParseSecrets(v.Reveal()), nil
 }
 
 func hookConfig(what string, err error) error {

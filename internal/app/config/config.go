@@ -17,7 +17,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/limit"
-	"opdeck/api/secret"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/domain/verdict"
@@ -60,10 +59,8 @@ const AutoMigrate = "auto"
 
 // Backup says how opdeck backup seals snapshots: for recipients if there are any, else with a passphrase.
 type Backup struct {
-	Recipients        []string `toml:"recipients"` // public keys of age
-	PassphraseEnv     string   `toml:"passphrase_env"`
-	PassphraseFile    string   `toml:"passphrase_file"`
-	PassphraseCommand string   `toml:"passphrase_command"`
+	Recipients     []string `toml:"recipients"` // public keys of age
+	PassphraseFile string   `toml:"passphrase_file"`
 }
 
 // Kind says how serious a mistake in a context is.
@@ -342,7 +339,7 @@ func orAge(err error) error {
 func Default() Config {
 	return Config{
 		Store:    Store{URL: "sqlite", Migrate: "command"},
-		Backup:   Backup{Recipients: []string{}, PassphraseEnv: "OPDECK_BACKUP_PASSPHRASE"},
+		Backup:   Backup{Recipients: []string{}},
 		Contexts: map[string]Context{},
 		Keys:     map[string]any{},
 		Limits:   Limits{Policy: "wait", MaxWait: Duration(30 * time.Second), PerMinute: limit.Recommended()},
@@ -380,20 +377,6 @@ func (b Borrower) filled() Borrower {
 	return b
 }
 
-// Key reads the borrower's key from the configured source.
-func (b Borrower) Key(env func(string) string) (secret.Value, error) {
-	key := secret.Value{}
-	if b.KeyFile != "" {
-		var err error
-		if key, err = SecretFile(b.KeyFile); err != nil {
-			return key, err
-		}
-	} else if key = secret.New(env(b.KeyEnv)); key.Empty() {
-		return key, fmt.Errorf("the environment variable %s (key_env) is empty or not set", b.KeyEnv)
-	}
-	return key, lending.CheckKey(key)
-}
-
 // LendingMistakes are what only config check reports: keys that are there and can be guessed, and borrowers whose role
 // no context of the file allows.
 func (c Config) LendingMistakes(env func(string) string) (bad Mistakes) {
@@ -401,7 +384,7 @@ func (c Config) LendingMistakes(env func(string) string) (bad Mistakes) {
 		add := func(line int, key, what string) {
 			bad = append(bad, Mistake{File: c.Path, Line: line, Key: "lend.borrowers." + name + "." + key, What: what})
 		}
-		if key, err := b.Key(env); err != nil && !key.Empty() {
+		if key, err := c.BorrowerKey(b, env); err != nil && !key.Empty() {
 			add(b.Lines.Key, b.keyName(), err.Error())
 		}
 		var refused error
@@ -498,17 +481,6 @@ func (n Notify) To() string {
 		return u.Scheme + "://" + u.Host
 	}
 	return ""
-}
-
-// Secret reads the secret that signs the notices for a URL.
-func (n Notify) Secret(env func(string) string) (secret.Value, error) {
-	if n.SecretFile != "" {
-		return SecretFile(n.SecretFile)
-	}
-	if v := env(n.SecretEnv); v != "" {
-		return secret.New(v), nil
-	}
-	return secret.Value{}, fmt.Errorf("the environment variable %s (secret_env) is empty or not set", n.SecretEnv)
 }
 
 func (n Notify) check(k *checker) {

@@ -219,10 +219,10 @@ func TestPassword(t *testing.T) {
 		{Context{PasswordFile: write("crlf", "cnry\r\n", 0o400)}, ""},
 		{Context{PasswordFile: write("open", "cnry\n", 0o644)}, "lets others read it"},
 		{Context{PasswordFile: write("empty", "\n", 0o600)}, "empty"},
-		{Context{PasswordFile: write("big", strings.Repeat("x", 5000), 0o600)}, "larger"},
+		{Context{PasswordFile: write("big", strings.Repeat("x", 5000), 0o600)}, "longer"},
 		{Context{PasswordFile: link}, "not a regular file"},
 		{Context{PasswordFile: dir}, "not a regular file"},
-		{Context{PasswordFile: filepath.Join(dir, "none")}, "no such file"},
+		{Context{PasswordFile: filepath.Join(dir, "none")}, "is missing"},
 		{Context{PasswordCommand: "echo cnry"}, ""},
 		{Context{PasswordCommand: "echo 'gpg: no secret key' >&2; echo more >&2; exit 3"},
 			`exit status 3; it says: "gpg: no secret key"`},
@@ -233,7 +233,7 @@ func TestPassword(t *testing.T) {
 		{Context{PasswordCommand: "echo 'vault is sealed' >&2"}, `empty; it says: "vault is sealed"`},
 		{Context{}, "has no password setting"},
 	} {
-		v, err := c.x.Password(context.Background(), env)
+		v, err := new(Config).Password(context.Background(), c.x, env)
 		if c.fail == "" && (err != nil || v.Reveal() != "cnry") {
 			t.Errorf("%+v: %v", c.x, err)
 		}

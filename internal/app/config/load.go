@@ -281,13 +281,15 @@ var retired = map[string]string{
 	"ui.viewer":       "save a document with w, or with opdeck document download, and open the file",
 	"notify.NAME": "write command, or url with secret_env or secret_file, and min below [notify]; it has one receiver, " +
 		"other rules belong to Alertmanager (packaging/alerts.yml)",
-	"notify.on":    "the begin and end of a first cause and writes that wait for approval are always told",
-	"notify.for":   "use the for of a rule in packaging/alerts.yml",
-	"notify.after": "a write in doubt is a cause and is told as one",
-	"notify.view":  viewRule,
-	"notify.when":  viewRule,
-	"notify.by":    viewRule,
-	"notify.zone":  viewRule,
+	"backup.passphrase_env":     "put the passphrase in " + PassphraseEnv + ", or write passphrase_file",
+	"backup.passphrase_command": "write passphrase_file, or put what the command prints in " + PassphraseEnv,
+	"notify.on":                 "the begin and end of a first cause and writes that wait for approval are always told",
+	"notify.for":                "use the for of a rule in packaging/alerts.yml",
+	"notify.after":              "a write in doubt is a cause and is told as one",
+	"notify.view":               viewRule,
+	"notify.when":               viewRule,
+	"notify.by":                 viewRule,
+	"notify.zone":               viewRule,
 }
 
 const viewRule = "let a timer of the host run opdeck operation list --view NAME -o json and judge its total"

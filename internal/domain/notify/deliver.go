@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,15 +25,11 @@ import (
 
 // Command runs a program for each notice.
 type Command struct {
-	Argv   []string
-	Getenv func(string) string
+	Argv []string
+	Env  []string // without secrets
 }
 
 var _ Sender = Command{}
-
-// inherited are the variables of opdeck's environment that a program gets: none holds a secret of opdeck.
-var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR",
-	"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SYSTEMROOT"}
 
 const (
 	maxOutput = 4 << 10     // bytes kept of what a program prints
@@ -51,12 +48,7 @@ func (c Command) Send(ctx context.Context, n Notice) error {
 	cmd.Stdin = bytes.NewReader(append(body, '\n'))
 	out := &tail{}
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = []string{} // never nil: that would be opdeck's own
-	for _, name := range inherited {
-		if v := c.Getenv(name); v != "" {
-			cmd.Env = append(cmd.Env, name+"="+v)
-		}
-	}
+	cmd.Env = slices.Clone(c.Env)
 	test := ""
 	if n.Test {
 		test = "1"

@@ -2,7 +2,6 @@
 package seal
 
 import (
-	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -110,9 +109,6 @@ func (s *Sealer) Pepper(key session.Key) secret.Value {
 
 // keySize is the length of the master key in bytes.
 const keySize = 32
-
-// maxKeyFile bounds a key file, in bytes; a larger file is something else.
-const maxKeyFile = 4096
 
 // Key is the master key that seals tokens at rest. Only its methods can read it, so that formatting a struct does not
 // print it.
@@ -265,16 +261,19 @@ func ReadKey(file string) (Key, error) {
 			Reason: fmt.Sprintf("is open to others (mode %04o): run chmod 600 on it, and make a new key if others may have "+
 				"read it",
 				info.Mode().Perm())}
-	case info.Size() > maxKeyFile:
+	case info.Size() > secret.MaxWritten:
 		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "is too large for a key"}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
+	text, err := io.ReadAll(io.LimitReader(f, secret.MaxWritten))
 	if err != nil {
 		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "cannot be read: " + reason(err)}
 	}
-	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
-	master := make([]byte, hex.DecodedLen(len(text)))
-	if _, err := hex.Decode(master, text); err != nil || len(master) != keySize {
+	written, err := secret.Written(text, 1)
+	if err != nil {
+		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: err.Error()}
+	}
+	master, err := hex.DecodeString(written.Reveal())
+	if err != nil || len(master) != keySize {
 		return Key{}, &KeyFileError{Path: file, Fault: Unusable, Reason: "does not contain 64 hex digits (32 random bytes)"}
 	}
 	return newKey(master), nil

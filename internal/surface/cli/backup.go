@@ -37,7 +37,7 @@ func backupCommand(r *root) *cobra.Command {
 		"audit trail and the jobs to a new file, while other processes use them. It holds no tokens. SQLite\n" +
 		"checks both files and opdeck verifies the audit trail before the file gets its name.\n\n" +
 		"The file is sealed (age): for [backup] recipients or --recipient, else with a passphrase from\n" +
-		"--passphrase-file, [backup] passphrase_file, passphrase_command or passphrase_env, else typed. With\n" +
+		"--passphrase-file, [backup] passphrase_file or $OPDECK_BACKUP_PASSPHRASE, else typed. With\n" +
 		"a passphrase opdeck reads the whole file back; for a recipient it compares the bytes, because only\n" +
 		"the identity opens it.\n\n" +
 		"Exit 1 if the snapshot was written and its audit trail is not intact, as the store's is not."}
@@ -145,7 +145,7 @@ func passphrase(r *root, ctx context.Context, conf config.Backup, keys backupKey
 	if keys.passphraseFile != "" {
 		pass, err = config.SecretFile(keys.passphraseFile)
 	} else {
-		pass, err = conf.Passphrase(ctx, r.env.Getenv)
+		pass, err = conf.Passphrase(r.env.Getenv)
 	}
 	if err != nil {
 		return pass, false, &api.Error{Kind: api.Usage, Public: "The passphrase cannot be read: " + err.Error() + ".",

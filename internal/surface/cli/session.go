@@ -478,7 +478,7 @@ func lendTo(r *root, ctx context.Context, a *app.App, as string, args []string) 
 	r.served.Store(true)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.env.In, r.env.Out, r.env.Err
-	cmd.Env = append(a.ChildEnv(proxyURL, proxyKey),
+	cmd.Env = append(a.Config.ChildEnv(proxyURL, proxyKey),
 		proxyURL+"=http://"+l.Addr(), proxyKey+"="+key.Reveal())
 	err = runPassingSignals(r, cmd)
 	stop()
