@@ -373,16 +373,6 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 		at.Now = a.Now
 	}
 	st, err := store.Open(ctx, at)
-	if store.IsKind(err, store.Older) && a.Config.Store.Migrate == config.AutoMigrate {
-		var snapshot string
-		if snapshot, err = snapshotBefore(ctx, a.Config, a.State, a.Version); err == nil {
-			if snapshot != "" {
-				at.Notice("The store is migrated to the version of this program. Snapshot of the old one: " + snapshot)
-			}
-			at.KeepVersion = false
-			st, err = store.Open(ctx, at)
-		}
-	}
 	if err != nil {
 		return storeError(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,8 +14,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
-	"opdeck/internal/app/config"
-	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/retention"
 	"opdeck/internal/store"
@@ -30,7 +27,7 @@ import (
 // read in the background.
 func (a *App) openIndex(ctx context.Context) error {
 	mode, st := index.Shared, a.Store
-	if a.Config.Index.Memory || !a.Config.Index.Enabled {
+	if !a.Config.Index.Enabled {
 		opt := store.Options{URL: "memory"}
 		if a.ownClock {
 			opt.Now = a.Now
@@ -175,11 +172,14 @@ func (l lister) Operation(ctx context.Context, opid string) (op api.Operation, s
 	return op, sent, err
 }
 
+// maxPageSize is the largest page that the sync asks for; it finds the size that the service really returns.
+const maxPageSize = 1000
+
 // syncer is the sync of this process.
 func (m Mirror) syncer(urgent bool) *index.Syncer {
 	opt := index.SyncOptions{
 		Owner: m.app.Session.Owner().ID, PageSize: m.app.Config.Service.ListPageSize,
-		MaxSize: m.app.Config.Index.MaxPageSize, MaxAge: m.app.Config.Index.MaxAge.D(),
+		MaxSize: maxPageSize, MaxAge: m.app.Config.Index.MaxAge.D(),
 		PerMinute: m.app.Limits.Rule(limit.Billing).N, Log: m.app.Log, Gone: m.app.syncEnded()}
 	if opt.Gone != nil {
 		opt.Mark = m.app.markSync // until the App is closed
@@ -523,8 +523,8 @@ func (t turns) End(ctx context.Context, done bool) error {
 // Busy implements retention.Store.
 func (t turns) Busy(err error) bool { return store.IsKind(err, store.Busy) }
 
-// ended lists the rows of a store that end, with their retention.
-func ended(st *store.Store, keep config.Retention) []retention.Rows {
+// ended lists the rows of a store that end, and are kept for so long; 0: for ever.
+func ended(st *store.Store, keep time.Duration) []retention.Rows {
 	from := func(db *store.DB, drop func(context.Context, *store.DB, time.Time, int) (int, error),
 	) func(context.Context, time.Time, time.Time, int) (int, error) {
 		return func(ctx context.Context, before, _ time.Time, limit int) (int, error) {
@@ -532,29 +532,16 @@ func ended(st *store.Store, keep config.Retention) []retention.Rows {
 		}
 	}
 	return []retention.Rows{
-		{Name: "deliveries", Keep: keep.Inbox.D(), Drop: func(ctx context.Context, before, now time.Time, limit int) (int,
+		{Name: "deliveries", Keep: keep, Drop: func(ctx context.Context, before, now time.Time, limit int) (int,
 			error) {
 			return inbox.Prune(ctx, st.Bulk, before, now, limit)
 		}},
-		{Name: "deliveries that were not accepted", Keep: keep.Inbox.D(), Drop: from(st.Bulk, inbox.PruneRejected)},
-		{Name: "states of operations", Keep: keep.History.D(), Drop: from(st.Bulk, opindex.PruneHistory)},
-		{Name: "operations that are gone", Keep: keep.Gone.D(), Drop: from(st.Bulk, opindex.PruneGone)},
-		{Name: "notes", Keep: keep.History.D(), Drop: from(st.Core, journal.PruneNotes)},
-		{Name: "replacements", Keep: keep.Ended.D(), Drop: from(st.Core, journal.PruneJobs)},
-		{Name: "requests for approval", Keep: keep.Ended.D(), Drop: from(st.Core, journal.PruneApprovals)},
+		{Name: "deliveries that were not accepted", Keep: keep, Drop: from(st.Bulk, inbox.PruneRejected)},
+		{Name: "states of operations", Keep: keep, Drop: from(st.Bulk, opindex.PruneHistory)},
+		{Name: "operations that are gone", Keep: keep, Drop: from(st.Bulk, opindex.PruneGone)},
+		{Name: "replacements", Keep: keep, Drop: from(st.Core, journal.PruneJobs)},
+		{Name: "requests for approval", Keep: keep, Drop: from(st.Core, journal.PruneApprovals)},
 	}
-}
-
-// pruner removes from st what keep says, and moves old records of the trail to its archive.
-func pruner(st turns, keep config.Retention, trail *audit.Log, now func() time.Time,
-	log *slog.Logger) *retention.Pruner {
-	p := &retention.Pruner{Store: st, Rows: ended(st.Store, keep), Now: now, Log: log}
-	if age := keep.Audit.D(); age > 0 {
-		p.Archive = func(ctx context.Context, now time.Time) (more bool, err error) {
-			return trail.Archivist.Step(ctx, now.Add(-age))
-		}
-	}
-	return p
 }
 
 // Retain removes in the background what [retention] no longer keeps, until stop is called.
@@ -562,7 +549,8 @@ func Retain(ctx context.Context, a *App) (stop func()) {
 	if a.Config.Store.URL == "memory" {
 		return func() {}
 	}
-	p := pruner(turns{a.Store, a.Session.Owner().ID}, a.Config.Retention, a.Audit, a.Now, a.Log)
+	keep := time.Duration(a.Config.Retention.Days) * 24 * time.Hour
+	p := &retention.Pruner{Store: turns{a.Store, a.Session.Owner().ID}, Rows: ended(a.Store, keep), Now: a.Now, Log: a.Log}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { p.Run(ctx) })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"opdeck/api"
@@ -81,12 +80,5 @@ func TestMigration(t *testing.T) {
 	back(old, 1)
 	if err := note(old); err != nil {
 		t.Errorf("the old program on its snapshot: %v", err)
-	}
-	write("[store]\nmigrate = \"auto\"\n")
-	var said []string
-	auto := newer
-	auto.Notice = func(s string) { said = append(said, s) }
-	if err := note(auto); err != nil || len(said) != 1 || !strings.Contains(said[0], "before-migration-") {
-		t.Errorf("%q, %v", said, err)
 	}
 }

@@ -458,7 +458,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 		b := a.Config.Lend.Borrowers[name]
 		key, err := a.Config.BorrowerKey(b, getenv)
 		if err != nil {
-			at := config.Mistake{File: a.Config.Path, Line: b.Lines.Key, Key: "lend.borrowers." + name, What: err.Error()}
+			at := a.Config.MistakeAt(err.Error(), "lend", "borrowers", name)
 			return nil, bad(at.Error()+".", err)
 		}
 		if other, taken := keys.Find(key.Reveal()); taken {
@@ -474,7 +474,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 // keyedBorrower is a borrower with a key: for approvals a person of its own, like one over SSH. Its fingerprint is
 // keyed, because people choose keys.
 func keyedBorrower(a *App, name string, b config.Borrower, key secret.Value) lending.Borrower {
-	return lending.Borrower{Name: name, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
+	return lending.Borrower{Name: name, Role: b.Role, Priority: b.Priority, PerMinute: b.PerMinute,
 		Reveal: b.Reveal,
 		Who: api.Actor{Name: name, Role: b.Role, Via: lending.Via, Key: "HMAC:" + a.digests.Of("borrower", key),
 			Login: lending.Via + " " + name}}
@@ -492,7 +492,7 @@ func (a *App) LocalBorrower(as, command string) (lending.Borrower, error) {
 			return out, &api.Error{Kind: api.Usage, Public: fmt.Sprintf("The config has no [lend.borrowers.%s].", as),
 				Hint: "--as takes the name of a borrower; without it the command runs with your own role."}
 		}
-		out = lending.Borrower{Name: as, Role: b.Role, Priority: lending.Priority(b.Priority), PerMinute: b.PerMinute,
+		out = lending.Borrower{Name: as, Role: b.Role, Priority: b.Priority, PerMinute: b.PerMinute,
 			Reveal: b.Reveal}
 		who.Name, who.Role = as, b.Role
 	}

@@ -1,13 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,323 +19,250 @@ import (
 	"opdeck/api"
 	"opdeck/api/limit"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index"
+	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/domain/lending"
 	"opdeck/internal/field"
 )
 
-// checker collects mistakes with the lines of their keys.
-type checker struct {
-	file string
-	src  []byte
-	bad  Mistakes
-}
+// Checks of one value. An empty text is one that is not set.
 
-func (k *checker) add(what string, path ...string) {
-	key := toml.Key(path)
-	k.bad = append(k.bad, Mistake{File: k.file, Line: lineOf(k.src, key), Key: key.String(), What: what})
-}
-
-func (k *checker) oneOf(v string, words []string, path ...string) {
-	if !slices.Contains(words, v) {
-		k.add("must be one of "+strings.Join(words, ", "), path...)
-	}
-}
-
-func (c *Config) check(file string, src []byte) Mistakes {
-	k := &checker{file: file, src: src}
-	c.checkGeneral(k)
-	c.checkKeys(k)
-	for name, x := range c.Contexts {
-		x.check(k, name)
-		c.checkPlace(k, name, x)
-	}
-	if c.DefaultContext != "" {
-		if _, ok := c.Contexts[c.DefaultContext]; !ok && c.DefaultContext != "sandbox" {
-			k.add(fmt.Sprintf("there is no [contexts.%s]", c.DefaultContext), "default_context")
+func oneOf[T ~string](words ...T) func(T) error {
+	return func(v T) error {
+		if slices.Contains(words, v) {
+			return nil
 		}
-	}
-	slices.SortStableFunc(k.bad, func(a, b Mistake) int { return a.Line - b.Line })
-	return k.bad
-}
-
-var queryName = regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,64}$`)
-
-// checkPaging checks the names for paging, and that each way has those that it needs.
-func (c *Config) checkPaging(k *checker) {
-	s := c.Service
-	k.oneOf(s.Paging, []string{"auto", "page", "offset", "cursor", "none"}, "service", "paging")
-	if s.FirstPage != 0 && s.FirstPage != 1 {
-		k.add("must be 0 or 1", "service", "first_page")
-	}
-	for key, name := range map[string]string{"page_name": s.PageName, "page_size_name": s.PageSizeName} {
-		if !queryName.MatchString(name) {
-			k.add("must be the name of a query parameter", "service", key)
+		list := make([]string, len(words))
+		for i, w := range words {
+			list[i] = string(w)
 		}
-	}
-	if s.CursorName != "" && !queryName.MatchString(s.CursorName) {
-		k.add("must be the name of a query parameter", "service", "cursor_name")
-	}
-	if f := s.CursorField; f != "" && !listField.MatchString(f) {
-		k.add(`must be the name of a field, or names with dots between them ("meta.next")`, "service", "cursor_field")
-	}
-	if s.Paging == "cursor" && (s.CursorName == "" || s.CursorField == "") {
-		k.add(`with "cursor", cursor_name and cursor_field are required`, "service", "paging")
+		return errors.New("must be one of " + strings.Join(list, ", "))
 	}
 }
 
-// checkProxy checks the proxy's address. It may hold a password, so the mistake does not repeat it.
-func (c *Config) checkProxy(k *checker) {
-	p := c.Service.Proxy
+func between(least, most int) func(int) error {
+	return func(n int) error {
+		if n < least || n > most {
+			return fmt.Errorf("must be from %d to %d", least, most)
+		}
+		return nil
+	}
+}
+
+func within(least, most time.Duration) func(Duration) error {
+	return func(d Duration) error {
+		if d.D() < least || d.D() > most {
+			return fmt.Errorf("must be from %s to %s", least, most)
+		}
+		return nil
+	}
+}
+
+func positive(d Duration) error {
+	if d.D() <= 0 || d.D() > 24*time.Hour {
+		return errors.New("must be above zero and at most 24h")
+	}
+	return nil
+}
+
+func veil(d Duration) error {
+	if d != 0 && within(10*time.Second, 24*time.Hour)(d) != nil {
+		return errors.New("must be from 10s to 24h, or 0 for never")
+	}
+	return nil
+}
+
+func each(check func(string) error) func([]string) error {
+	return func(list []string) error {
+		for _, s := range list {
+			if err := check(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func matches(form, what string) func(string) error {
+	re := regexp.MustCompile(form)
+	return func(s string) error {
+		if s != "" && !re.MatchString(s) {
+			return errors.New(what)
+		}
+		return nil
+	}
+}
+
+var (
+	fieldName = matches(`^[^\s.]+(\.[^\s.]+){0,2}$`, `must be the name of a field, or names with dots between them, like `+
+		`"operations" or "data.rows"`)
+	parameter = matches(`^[A-Za-z0-9_.\[\]-]{1,64}$`, "must be the name of a query parameter")
+	absolute  = matches(`^(off|/.*|[A-Za-z]:[\\/].*)$`, "must be an absolute path")
+	fromRoot  = matches(`^/`, "must begin with /")
+)
+
+func given(s string) error {
+	if s == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func some(list []string) error {
+	if len(list) == 0 {
+		return errors.New("must name at least one")
+	}
+	return nil
+}
+
+func role(r api.Role) error {
+	if !r.Valid() {
+		return errors.New("must be viewer, analyst, operator, oncall or admin")
+	}
+	return nil
+}
+
+func isPostgres(u string) bool {
+	return strings.HasPrefix(u, "postgres://") || strings.HasPrefix(u, "postgresql://")
+}
+
+func storeURL(u string) error {
+	if u != "sqlite" && u != "memory" && !strings.HasPrefix(u, "sqlite:") && !isPostgres(u) {
+		return errors.New(`must be "sqlite", "sqlite:/path", "memory" or "postgres://…"`)
+	}
+	return nil
+}
+
+// proxy checks the proxy's address. It may hold a password, so the error does not repeat it.
+func proxy(p string) error {
 	if p == "" || p == EnvironmentProxy {
-		return
+		return nil
 	}
 	u, err := url.Parse(p)
 	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
 		!slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
-		k.add(`must be "environment", or an address such as http://proxy.example.com:3128`, "service", "proxy")
+		return errors.New(`must be "environment", or an address such as http://proxy.example.com:3128`)
 	}
+	return nil
 }
 
-func (c *Config) checkGeneral(k *checker) {
-	u := c.Store.URL
-	postgres := strings.HasPrefix(u, "postgres://") || strings.HasPrefix(u, "postgresql://")
-	if u != "sqlite" && u != "memory" && !strings.HasPrefix(u, "sqlite:") && !postgres {
-		k.add(`must be "sqlite", "sqlite:/path", "memory" or "postgres://…"`, "store", "url")
+func recipient(s string) error {
+	if _, err := age.ParseX25519Recipient(s); err != nil {
+		return errors.New("contains an entry that is not a public key as age-keygen prints it (age1…)")
 	}
-	if postgres && c.Store.KeyFile == "" {
-		k.add("is required with PostgreSQL: the hosts must share the key that seals the tokens", "store", "key_file")
+	return nil
+}
+
+func auditKey(s string) error {
+	if _, _, err := audit.ReadVerifierKey(s); err != nil {
+		return errors.New("contains an entry that is not a key as opdeck audit checkpoint prints it")
 	}
-	k.oneOf(c.Store.Migrate, []string{"command", AutoMigrate}, "store", "migrate")
-	c.checkBackup(k)
-	k.oneOf(c.Limits.Policy, []string{"wait", "warn"}, "limits", "policy")
-	for class, n := range c.Limits.PerMinute {
+	return nil
+}
+
+func classes(perMinute map[limit.Class]int) error {
+	for class, n := range perMinute {
 		if !slices.Contains(limit.Classes, class) {
-			k.add("is not an endpoint class; use login, refresh, account, customer, billing, general",
-				"limits", "per_minute", string(class))
+			return fmt.Errorf("%s is not an endpoint class; use login, refresh, account, customer, billing, general", class)
 		}
 		if n < 1 || n > 10_000 {
-			k.add("must be from 1 to 10000 calls", "limits", "per_minute", string(class))
+			return fmt.Errorf("%s must be from 1 to 10000 calls", class)
 		}
 	}
-	if n := c.Service.ListPageSize; n < 1 || n > 1000 {
-		k.add("must be from 1 to 1000", "service", "list_page_size")
-	}
-	c.checkPaging(k)
-	c.checkProxy(k)
-	if c.Service.ShareTokenField == "" {
-		k.add("must not be empty", "service", "share_token_field")
-	}
-	if f := c.Service.ListField; f != "" && !listField.MatchString(f) {
-		k.add(`must be a field's name, or names with dots between them, like "operations" or "data.rows"`,
-			"service", "list_field")
-	}
-	for _, name := range c.Service.AmountIgnore {
-		if name == "" || api.IsAmountPart(name) {
-			k.add(`must be names of members that do not change an amount, like "formatted"`, "service", "amount_ignore")
-		}
-	}
-	for word, phase := range c.Service.StatusWords {
-		k.oneOf(phase, []string{"open", "completed", "failed", "canceled"}, "service", "status_words", word)
-	}
-	k.oneOf(c.UI.Theme, []string{"auto", "dark", "light", "mono", "high-contrast"}, "ui", "theme")
-	k.oneOf(c.UI.TimeZone, []string{"local", "UTC"}, "ui", "time_zone")
-	if v := c.UI.IdleVeil.D(); v != 0 && (v < 10*time.Second || v > 24*time.Hour) {
-		k.add("must be from 10s to 24h, or 0 for never", "ui", "idle_veil")
-	}
-	k.columns(c.UI.Columns, "ui", "columns")
-	for name, v := range c.Views {
-		k.columns(v.Columns, "views", name, "columns")
-	}
-	k.positive(c.Limits.MaxWait, "limits", "max_wait")
-	k.positive(c.Index.MaxAge, "index", "max_age")
-	k.positive(c.Writes.LateAfter, "writes", "late_after")
-	if w := c.Writes.SettleWait.D(); w < 0 || w > 5*time.Minute {
-		k.add("must be from 0 to 5m", "writes", "settle_wait")
-	}
-	if n := c.Index.MaxPageSize; n < 1 || n > 10_000 {
-		k.add("must be from 1 to 10000", "index", "max_page_size")
-	}
-	k.positive(c.SSH.IdleTimeout, "ssh", "idle_timeout")
-	if c.SSH.MaxSessions < 1 {
-		k.add("must be at least 1", "ssh", "max_sessions")
-	}
-	c.checkListeners(k)
-	c.checkLend(k)
-	c.checkAudit(k)
-	c.checkRetention(k)
-	c.Notify.check(k)
+	return nil
 }
 
-// checkRetention checks the ages: less than a day is too short to settle everything.
-func (c *Config) checkRetention(k *checker) {
-	r := c.Retention
-	for name, a := range map[string]Age{"inbox": r.Inbox, "history": r.History, "gone": r.Gone, "ended": r.Ended,
-		"audit": r.Audit} {
-		if a != 0 && (a.D() < day || a.D() > 36500*day) {
-			k.add(`must be from "1d" to "36500d", or "forever"`, "retention", name)
+func phases(words map[string]string) error {
+	for word, phase := range words {
+		if err := oneOf("open", "completed", "failed", "canceled")(phase); err != nil {
+			return fmt.Errorf("%s %w", word, err)
 		}
 	}
+	return nil
 }
 
-// checkBackup checks the public keys that snapshots are sealed for.
-func (c *Config) checkBackup(k *checker) {
-	for _, s := range c.Backup.Recipients {
-		if _, err := age.ParseX25519Recipient(s); err != nil {
-			k.add("contains an entry that is not a public key as age-keygen prints it (age1…)", "backup", "recipients")
-		}
+func amountNeighbour(name string) error {
+	if name == "" || api.IsAmountPart(name) {
+		return errors.New(`must be names of members that do not change an amount, like "formatted"`)
 	}
+	return nil
 }
 
-// checkAudit checks the folder of the archive and the keys of other hosts.
-func (c *Config) checkAudit(k *checker) {
-	if a := c.Audit.Archive; a != "" && !filepath.IsAbs(a) {
-		k.add("must be an absolute path", "audit", "archive")
-	}
-	for _, s := range c.Audit.Keys {
-		if _, _, err := audit.ReadVerifierKey(s); err != nil {
-			k.add("contains an entry that is not a key as opdeck audit checkpoint prints it", "audit", "keys")
-		}
-	}
+func columns(list []string) error {
+	_, err := field.ParseColumns(list)
+	return err
 }
 
-var listField = regexp.MustCompile(`^[^\s.]+(\.[^\s.]+){0,2}$`)
+func aFilter(s string) error { _, err := filter.Parse(s); return err }
 
-func (k *checker) columns(list []string, path ...string) {
-	if _, err := field.ParseColumns(list); err != nil {
-		k.add(err.Error(), path...)
+func aSort(s string) error { _, err := index.ParseSort(s); return err }
+
+func anAddress(addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil && addr != "" && addr != Off {
+		return errors.New("must be an address with a port, like 127.0.0.1:8788")
 	}
+	return nil
 }
 
-func (k *checker) positive(d Duration, path ...string) {
-	if d.D() <= 0 || d.D() > 24*time.Hour {
-		k.add("must be above zero and at most 24h", path...)
+func loopback(addr string) error {
+	if err := anAddress(addr); err != nil || addr == "" || addr == Off || isLoopback(addr) {
+		return err
 	}
+	return errors.New("must be a loopback address: the session is lent on this host only")
 }
 
-func (c *Config) checkListeners(k *checker) {
-	w := c.Webhooks
-	k.oneOf(w.Verify, []string{"jwt", "header", "none"}, "webhooks", "verify")
-	if !strings.HasPrefix(w.Path, "/") {
-		k.add("must begin with /", "webhooks", "path")
-	}
-	if len(w.Algorithms) == 0 {
-		k.add("must name at least one of HS256, HS384, HS512", "webhooks", "algorithms")
-	}
-	for _, a := range w.Algorithms {
-		k.oneOf(a, []string{"HS256", "HS384", "HS512"}, "webhooks", "algorithms")
-	}
-	if w.MaxAge.D() < 0 || w.MaxAge.D() > 30*24*time.Hour {
-		k.add("must be from 0s (no bound) to 720h", "webhooks", "max_age")
-	}
-	if w.Listen != "" {
-		loop := k.listen(w.Listen, "webhooks", "listen")
-		if w.Verify == "none" && !loop {
-			k.add(`"none" is allowed on a loopback address only`, "webhooks", "verify")
-		}
-		if w.Verify != "none" && w.SecretEnv == "" && w.SecretFile == "" {
-			k.add("secret_env or secret_file is required to verify deliveries", "webhooks", "listen")
-		}
-		if !loop && !w.BehindProxy && (w.TLSCert == "" || w.TLSKey == "") {
-			k.add("needs tls_cert and tls_key, or behind_proxy = true, on an address that is not loopback", "webhooks", "listen")
-		}
-	}
-	if c.SSH.Listen != "" {
-		k.listen(c.SSH.Listen, "ssh", "listen")
-		if c.SSH.HostKey == "" {
-			k.add("host_key is required to serve over SSH", "ssh", "listen")
-		}
-		if c.SSH.AuthorizedKeys == "" && c.SSH.TrustedCA == "" {
-			k.add("authorized_keys or trusted_ca is required to serve over SSH", "ssh", "listen")
-		}
-	}
-	if c.Serve.Metrics != "" {
-		k.listen(c.Serve.Metrics, "serve", "metrics")
-	}
-	k.oneOf(c.Serve.LogFormat, []string{"logfmt", "json"}, "serve", "log_format")
-	k.oneOf(c.Serve.LogLevel, []string{"debug", "info", "warn", "error"}, "serve", "log_level")
-}
-
-// listen checks a listen address and reports whether it is loopback.
-func (k *checker) listen(addr string, path ...string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		k.add("must be an address with a port, like 127.0.0.1:8788", path...)
-		return false
-	}
+func isLoopback(addr string) bool {
+	host, _, _ := net.SplitHostPort(addr)
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
 }
 
-// contextLetters are allowed in names of contexts and borrowers.
-const contextLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+func program(argv []string) error {
+	if len(argv) > 0 && (argv[0] == "" || strings.ContainsRune(argv[0], filepath.Separator) && !filepath.IsAbs(argv[0])) {
+		return errors.New("the program must be an absolute path, or a name that PATH finds")
+	}
+	return nil
+}
 
-func (x Context) check(k *checker, name string) {
-	at := func(key string) []string { return []string{"contexts", name, key} }
-	if name == "" || strings.Trim(name, contextLetters) != "" {
-		k.add("a context's name consists of letters, digits, dots, dashes and underscores", "contexts", name)
-	}
-	k.oneOf(string(x.Kind), []string{string(Test), string(Production)}, at("kind")...)
-	k.oneOf(x.Approval, []string{"none", "second_person"}, at("approval")...)
-	if !x.Role.Valid() {
-		k.add("must be viewer, analyst, operator, oncall or admin", at("role")...)
-	}
-	k.positive(x.Timeout, at("timeout")...)
-	if x.Sandbox {
-		return
-	}
-	if err := CheckBaseURL(x.BaseURL); err != nil {
-		k.add(err.Error(), at("base_url")...)
-	}
-	if x.Login == "" {
-		k.add("is required", at("login")...)
-	}
-	n := 0
-	for _, s := range []string{x.PasswordEnv, x.PasswordFile, x.PasswordCommand} {
-		if s != "" {
-			n++
+func orEmpty(check func(string) error) func(string) error {
+	return func(s string) error {
+		if s == "" {
+			return nil
 		}
-	}
-	if n != 1 {
-		k.add("exactly one of password_env, password_file and password_command is needed", "contexts", name)
+		return check(s)
 	}
 }
 
-// checkPlace checks the listeners of a context as those of the sections are checked. What is wrong with the sections
-// themselves is reported there.
-func (c *Config) checkPlace(k *checker, name string, x Context) {
-	if x.Serve == (Place{}) {
-		return
+// noticeURL is CheckBaseURL for the receiver of notices, whose path and query are its own.
+func noticeURL(s string) error {
+	bare, _, _ := strings.Cut(s, "?")
+	err := orEmpty(CheckBaseURL)(strings.ReplaceAll(bare, "/v2", "/"))
+	if err == nil && strings.Contains(s, "#") {
+		err = errors.New("must not contain a fragment")
 	}
-	in := c.In(x)
-	own := &checker{}
-	in.checkListeners(own)
-	in.checkLend(own)
-	for _, m := range own.bad {
-		if !slices.ContainsFunc(k.bad, func(o Mistake) bool { return o.Key == m.Key && o.What == m.What }) {
-			k.add(m.Key+" "+m.What, "contexts", name, "serve")
-		}
-	}
+	return err
 }
 
 // CheckBaseURL returns an error unless the address is https://, or http:// to a literal loopback address, without an
 // API version in the path (every call has it), user information, query or fragment (security rule 3.2.4).
 func CheckBaseURL(s string) error {
 	if s == "" {
-		return fmt.Errorf("is required, for example https://stage.example.com")
+		return errors.New("is required, for example https://stage.example.com")
 	}
 	u, err := url.Parse(s)
 	if err != nil || strings.ContainsAny(s, "\\\n\r\t ") {
-		return fmt.Errorf("is not an address")
+		return errors.New("is not an address")
 	}
 	host := u.Hostname()
 	switch {
 	case u.User != nil:
-		return fmt.Errorf("must not contain a user name or password")
+		return errors.New("must not contain a user name or password")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(s, "#"):
-		return fmt.Errorf("must not contain a query or a fragment")
+		return errors.New("must not contain a query or a fragment")
 	case host == "" || strings.Contains(host, "%"):
-		return fmt.Errorf("has no host")
+		return errors.New("has no host")
 	case !portOK(u.Port()):
-		return fmt.Errorf("has no valid port")
+		return errors.New("has no valid port")
 	case slices.Contains(strings.Split(strings.ToLower(u.Path), "/"), "v2"):
 		return fmt.Errorf(
 			"must not contain /v2: every call adds it, so opdeck would call %s/auth/login; remove it and what follows",
@@ -344,7 +270,7 @@ func CheckBaseURL(s string) error {
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme != "http":
-		return fmt.Errorf("must begin with https://")
+		return errors.New("must begin with https://")
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
 		return ErrPlainHTTP
@@ -360,57 +286,136 @@ func portOK(p string) bool {
 	return p == "" || err == nil && n > 0
 }
 
-// similar suggests the known key closest to an unknown one.
-func similar(k toml.Key) string {
-	return meant(k[len(k)-1], knownKeys(reflect.TypeFor[Config]()))
+// Checks of several values.
+
+// checker collects mistakes with the lines of their keys.
+type checker struct {
+	file string
+	src  []byte
+	bad  Mistakes
 }
 
-func knownKeys(t reflect.Type) []string {
-	var out []string
-	for f := range t.Fields() {
-		name := f.Tag.Get("toml")
-		if name == "" || name == "-" {
+func (k *checker) add(what string, path ...string) {
+	key := toml.Key(path)
+	k.bad = append(k.bad, Mistake{File: k.file, Line: lineOf(k.src, key), Key: key.String(), What: what})
+}
+
+// when adds what if it is so.
+func (k *checker) when(so bool, what string, path ...string) {
+	if so {
+		k.add(what, path...)
+	}
+}
+
+// check checks each value, and those that belong together.
+func (c *Config) check(k *checker) {
+	for _, s := range c.sections() {
+		for _, key := range s.keys {
+			if err := key.check(); err != nil {
+				k.add(err.Error(), append(slices.Clone(s.at), key.name)...)
+			}
+		}
+	}
+	_, known := c.Contexts[c.DefaultContext]
+	k.when(!known && c.DefaultContext != "" && c.DefaultContext != "sandbox",
+		fmt.Sprintf("there is no [contexts.%s]", c.DefaultContext), "default_context")
+	k.when(isPostgres(c.Store.URL) && c.Store.KeyFile == "",
+		"is required with PostgreSQL: the hosts must share the key that seals the tokens", "store", "key_file")
+	k.when(c.Service.Paging == "cursor" && (c.Service.CursorName == "" || c.Service.CursorField == ""),
+		`with "cursor", cursor_name and cursor_field are required`, "service", "paging")
+	n := c.Notify
+	k.when(len(n.Command) > 0 && n.URL != "", "command and url exclude each other", "notify", "url")
+	k.when(len(n.Command) > 0 && n.SecretEnv+n.SecretFile != "", "a secret belongs to url; a command gets none", "notify")
+	k.when(len(n.Command) == 0 && n.URL != "" && (n.SecretEnv == "") == (n.SecretFile == ""),
+		"exactly one of secret_env and secret_file is needed with url", "notify", "url")
+	c.checkServers(k)
+	for name, b := range c.Lend.Borrowers {
+		at := []string{"lend", "borrowers", name}
+		k.when(len(name) > maxBorrowerName || !nameOK(name),
+			"a borrower's name is up to 40 letters, digits, dots, dashes and underscores", at...)
+		k.when((b.KeyEnv == "") == (b.KeyFile == ""), "exactly one of key_env and key_file is needed", at...)
+		k.when(b.Reveal && b.Role.Valid() && !b.Role.May(api.MayReveal),
+			"needs a role that may reveal masked values: "+api.WhoMay(api.MayReveal), append(at, "reveal")...)
+	}
+	presses(c.Keys, "", func(name string, value any) {
+		_, is := value.(string)
+		k.when(!is, `must be a key in quotes, like "D"`, keyPath(name)...)
+	})
+	for name, x := range c.Contexts {
+		at := []string{"contexts", name}
+		k.when(!nameOK(name), "a context's name consists of letters, digits, dots, dashes and underscores", at...)
+		c.checkPlace(k, name, x)
+		if x.Sandbox {
 			continue
 		}
-		out = append(out, name)
-		ft := f.Type
-		if ft.Kind() == reflect.Map {
-			ft = ft.Elem()
+		if x.BaseURL == "" {
+			k.add(CheckBaseURL("").Error(), append(at, "base_url")...)
 		}
-		if ft.Kind() == reflect.Struct {
-			out = append(out, knownKeys(ft)...)
-		}
+		k.when(x.Login == "", "is required", append(at, "login")...)
+		sources := slices.DeleteFunc([]string{x.PasswordEnv, x.PasswordFile, x.PasswordCommand},
+			func(s string) bool { return s == "" })
+		k.when(len(sources) != 1, "exactly one of password_env, password_file and password_command is needed", at...)
 	}
-	return out
+	slices.SortStableFunc(k.bad, func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-const dots = "••••"
+const maxBorrowerName = 40
 
-// WithoutSecrets returns the config without what may hold a secret: user and password in the addresses of the store and
-// the proxy, the commands that print passwords, and how the receivers of notices are called.
-func WithoutSecrets(c Config) Config {
-	if u, err := url.Parse(c.Store.URL); err != nil || u.User != nil || u.RawQuery != "" {
-		c.Store.URL = "postgres://" + dots
-		if err == nil {
-			c.Store.URL = u.Scheme + "://" + dots + "@" + u.Host + u.Path
+func nameOK(name string) bool {
+	return name != "" &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
+}
+
+// checkServers checks that what listens has what it needs.
+func (c *Config) checkServers(k *checker) {
+	if w := c.Webhooks; w.Listen != "" {
+		loop := isLoopback(w.Listen)
+		k.when(w.Verify == "none" && !loop, `"none" is allowed on a loopback address only`, "webhooks", "verify")
+		k.when(w.Verify != "none" && w.SecretEnv+w.SecretFile == "",
+			"secret_env or secret_file is required to verify deliveries", "webhooks", "listen")
+		k.when(!loop && !w.BehindProxy && (w.TLSCert == "" || w.TLSKey == ""),
+			"needs tls_cert and tls_key, or behind_proxy = true, on an address that is not loopback", "webhooks", "listen")
+	}
+	if c.SSH.Listen != "" {
+		k.when(c.SSH.HostKey == "", "host_key is required to serve over SSH", "ssh", "listen")
+		k.when(c.SSH.AuthorizedKeys+c.SSH.TrustedCA == "",
+			"authorized_keys or trusted_ca is required to serve over SSH", "ssh", "listen")
+	}
+	k.when(c.Lend.Listen != "" && len(c.Lend.Borrowers) == 0,
+		"needs at least one [lend.borrowers.NAME]: on a port, a key identifies the caller", "lend", "listen")
+}
+
+// checkPlace checks the servers of a context as those of the sections are checked. What is wrong with the sections
+// themselves is reported there.
+func (c *Config) checkPlace(k *checker, name string, x Context) {
+	if x.Serve == (Place{}) {
+		return
+	}
+	in, own := c.In(x), &checker{}
+	in.checkServers(own)
+	for _, m := range own.bad {
+		known := slices.ContainsFunc(k.bad, func(o Mistake) bool { return o.Key == m.Key && o.What == m.What })
+		k.when(!known, m.Key+" "+m.What, "contexts", name, "serve")
+	}
+}
+
+// LendingMistakes are what only opdeck config check reports: keys that can be guessed, and borrowers whose role no
+// context of the file allows. at says where a named file is.
+func (c Config) LendingMistakes(env, at func(string) string) (bad Mistakes) {
+	for name, b := range c.Lend.Borrowers {
+		b.KeyFile = at(b.KeyFile)
+		if key, err := c.BorrowerKey(b, env); err != nil && !key.Empty() {
+			bad = append(bad, c.MistakeAt(err.Error(), "lend", "borrowers", name))
+		}
+		var refused error
+		for _, x := range c.Contexts {
+			if refused = lending.Within(name, b.Role, x.Role); refused == nil {
+				break
+			}
+		}
+		if refused != nil {
+			bad = append(bad, c.MistakeAt(refused.Error(), "lend", "borrowers", name, "role"))
 		}
 	}
-	if u, err := url.Parse(c.Service.Proxy); err != nil {
-		c.Service.Proxy = dots
-	} else if u.User != nil {
-		c.Service.Proxy = u.Scheme + "://" + dots + "@" + u.Host
-	}
-	c.Contexts = maps.Clone(c.Contexts)
-	for name, x := range c.Contexts {
-		if x.PasswordCommand != "" {
-			x.PasswordCommand = dots
-		}
-		c.Contexts[name] = x
-	}
-	if n := &c.Notify; len(n.Command) > 1 { // an argument or a path can be a key
-		n.Command = []string{n.Command[0], dots}
-	} else if n.URL != "" {
-		n.URL = n.To() + "/" + dots
-	}
-	return c
+	return bad
 }

@@ -8,19 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/system/filecheck"
-)
-
-var (
-	errDuration = errors.New(`a duration like "15s" or "5m" is required`)
-	errAge      = errors.New(`days like "90d", a duration like "36h", or "forever" is required`)
 )
 
 const maxFile = 1 << 20 // bytes
@@ -155,86 +150,153 @@ func reason(err error) string {
 // Parse parses and checks the text of a config file; path is for messages.
 func Parse(path string, b []byte) (Config, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	c := Default()
-	if md, err := decodeContexts(b, &c); err != nil {
-		return Config{}, Mistakes{syntax(path, err)}
-	} else if extra := slices.DeleteFunc(md.Undecoded(), ofKeys); len(extra) > 0 {
-		return Config{}, unknownKeys(path, b, md, extra)
+	var names struct {
+		Contexts map[string]toml.Primitive
+		Views    map[string]toml.Primitive
+		Lend     struct{ Borrowers map[string]toml.Primitive }
 	}
+	var top map[string]toml.Primitive
+	md, err := toml.Decode(string(b), &top)
+	if err != nil {
+		return Config{}, Mistakes{syntax(path, err)}
+	}
+	_, _ = toml.Decode(string(b), &names) // what is no section is found below
+	c := Default()
 	c.Path = path
-	if bad := c.check(path, b); len(bad) > 0 {
-		return Config{}, bad
+	for name := range names.Contexts {
+		c.Contexts[name] = Context{}
+	}
+	for name := range names.Views {
+		c.Views[name] = View{}
+	}
+	for name := range names.Lend.Borrowers {
+		c.Lend.Borrowers[name] = Borrower{}
+	}
+	c.fill()
+	r := reader{checker: checker{file: path, src: b}, md: md, keys: map[string]key{}, sections: map[string]bool{},
+		free: c.Keys}
+	sections := c.sections()
+	for _, s := range sections {
+		for i := range s.at {
+			r.sections[s.at[:i+1].String()] = true
+		}
+		for _, k := range s.keys {
+			r.keys[append(slices.Clone(s.at), k.name).String()] = k
+		}
+	}
+	for _, empty := range []string{"contexts", "views", "lend.borrowers"} {
+		r.sections[empty] = true
+	}
+	r.table(nil, top)
+	for _, s := range sections {
+		if s.kept != nil {
+			s.kept()
+		}
+	}
+	if len(r.bad) == 0 {
+		c.check(&r.checker)
+	}
+	if len(r.bad) > 0 {
+		slices.SortStableFunc(r.bad, func(a, b Mistake) int { return a.Line - b.Line })
+		return Config{}, r.bad
 	}
 	return c, nil
 }
 
-// ofKeys reports whether a key is one of [keys], whose names the console knows.
-func ofKeys(k toml.Key) bool { return len(k) > 1 && k[0] == "keys" }
-
-// decodeContexts decodes into c and starts each context from its defaults; map values would otherwise start from
-// zero.
-func decodeContexts(src []byte, c *Config) (toml.MetaData, error) {
-	var names struct {
-		Contexts map[string]toml.Primitive `toml:"contexts"`
-	}
-	nameMeta, err := toml.Decode(string(src), &names)
-	if err != nil {
-		return toml.MetaData{}, err
-	}
-	perMinute := c.Limits.PerMinute
-	md, err := toml.Decode(string(src), c)
-	if err != nil {
-		return md, err
-	}
-	for class, n := range perMinute { // a file that sets one class keeps the others
-		if _, ok := c.Limits.PerMinute[class]; !ok {
-			c.Limits.PerMinute[class] = n
-		}
-	}
-	for name, b := range c.Lend.Borrowers {
-		c.Lend.Borrowers[name] = b.read(src, name)
-	}
-	for name, prim := range names.Contexts {
-		x := defaultContext(name)
-		if err := nameMeta.PrimitiveDecode(prim, &x); err != nil {
-			return md, err
-		}
-		c.Contexts[name] = x
-	}
-	return md, nil
+// reader puts the values of a file where its keys say.
+type reader struct {
+	checker
+	md       toml.MetaData
+	keys     map[string]key  // by their whole names
+	sections map[string]bool // what may be a table
+	free     map[string]any  // [keys], whose names the console knows
 }
 
-// lastKey matches a type mistake in the decoder's error text; there is no error type for it.
-var lastKey = regexp.MustCompile(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
+func (r *reader) table(at toml.Key, t map[string]toml.Primitive) {
+	for name, value := range t {
+		full := append(slices.Clone(at), name)
+		if k, is := r.keys[full.String()]; is {
+			if err := r.md.PrimitiveDecode(value, k.to); err != nil {
+				r.add(needs(k.to), full...)
+			}
+			continue
+		}
+		below := r.tableIn(value)
+		switch {
+		case full.String() == "keys" && below != nil:
+			_ = r.md.PrimitiveDecode(value, &r.free)
+		case r.sections[full.String()] && below != nil:
+			r.table(full, below)
+		case r.sections[full.String()] || full.String() == "keys":
+			r.add("must be a section: ["+full.String()+"]", full...)
+		default:
+			r.add(r.unknown(full, below != nil), full...)
+		}
+	}
+}
 
-// syntax converts the decoder's error to a Mistake without the line's content.
+// tableIn are the members of a table; nil if it is none.
+func (r *reader) tableIn(value toml.Primitive) (t map[string]toml.Primitive) {
+	if r.md.PrimitiveDecode(value, &t) != nil {
+		return nil
+	}
+	return t
+}
+
+// needs says which values a key takes.
+func needs(to any) string {
+	if _, is := to.(*Duration); is {
+		return `a duration like "15s" or "5m" is required`
+	}
+	switch reflect.TypeOf(to).Elem().Kind() {
+	case reflect.Bool:
+		return "must be true or false"
+	case reflect.Int:
+		return "must be a whole number"
+	case reflect.Slice:
+		return `must be a list of texts, like ["a", "b"]`
+	case reflect.Map:
+		return "must be a table, like { name = value }"
+	default:
+		return "must be a text in quotes"
+	}
+}
+
+// syntax is a mistake of the parser, without the line's content.
 func syntax(path string, err error) Mistake {
 	m := Mistake{File: path, What: err.Error()}
 	var p toml.ParseError
 	if errors.As(err, &p) {
 		m.Line, m.Key, m.What = p.Position.Line, p.LastKey, p.Message
 	}
-	if at := lastKey.FindStringSubmatch(m.What); at != nil && m.Line == 0 {
-		m.Line, _ = strconv.Atoi(at[1])
-		m.Key, m.What = at[2], at[3]
-	}
-	for _, known := range []error{errDuration, errAge} {
-		if errors.Is(err, known) {
-			m.What = known.Error()
-		}
-	}
 	return m
 }
 
-func unknownKeys(path string, b []byte, md toml.MetaData, extra []toml.Key) Mistakes {
-	var out Mistakes
-	for _, k := range extra {
-		covered := slices.ContainsFunc(out, func(m Mistake) bool { return strings.HasPrefix(k.String(), m.Key+".") })
-		if !covered {
-			out = append(out, Mistake{File: path, Line: lineOf(b, k), Key: k.String(), What: unknown(md, k)})
+// unknown is the mistake of a key that no section has: its substitute if it is retired, else the name that is meant.
+func (r *reader) unknown(k toml.Key, table bool) string {
+	name := k.String()
+	if len(k) == 2 && table {
+		name = k[0] + ".NAME"
+	}
+	if instead := retired[name]; instead != "" {
+		return "retired: " + instead
+	}
+	if near := filter.Nearest(k[len(k)-1], names()); near != "" {
+		return "unknown key; did you mean " + near + "?"
+	}
+	return "unknown key"
+}
+
+// names are those of all keys and sections.
+func names() (out []string) {
+	c := Config{Contexts: map[string]Context{"": {}}, Views: map[string]View{"": {}}}
+	c.Lend.Borrowers = map[string]Borrower{"": {}}
+	for _, s := range c.sections() {
+		out = append(out, s.at...)
+		for _, k := range s.keys {
+			out = append(out, k.name)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Mistake) int { return a.Line - b.Line })
 	return out
 }
 
@@ -273,35 +335,4 @@ func normal(s string) string { return strings.NewReplacer(`"`, "", `'`, "", " ",
 
 func same(written string, key toml.Key) bool {
 	return normal(written) == normal(key.String())
-}
-
-// retired are the keys that left, with what to write or do instead. The name of a section that a person chose is NAME.
-var retired = map[string]string{
-	"audit.witnesses": "keep what opdeck audit checkpoint prints, and compare with opdeck audit verify --against FILE",
-	"ui.viewer":       "save a document with w, or with opdeck document download, and open the file",
-	"notify.NAME": "write command, or url with secret_env or secret_file, and min below [notify]; it has one receiver, " +
-		"other rules belong to Alertmanager (packaging/alerts.yml)",
-	"backup.passphrase_env":     "put the passphrase in " + PassphraseEnv + ", or write passphrase_file",
-	"backup.passphrase_command": "write passphrase_file, or put what the command prints in " + PassphraseEnv,
-	"notify.on":                 "the begin and end of a first cause and writes that wait for approval are always told",
-	"notify.for":                "use the for of a rule in packaging/alerts.yml",
-	"notify.after":              "a write in doubt is a cause and is told as one",
-	"notify.view":               viewRule,
-	"notify.when":               viewRule,
-	"notify.by":                 viewRule,
-	"notify.zone":               viewRule,
-}
-
-const viewRule = "let a timer of the host run opdeck operation list --view NAME -o json and judge its total"
-
-// unknown is the mistake of a key that no section has: its substitute if it is retired, else the name that is meant.
-func unknown(md toml.MetaData, k toml.Key) string {
-	name := k.String()
-	if len(k) > 2 || len(k) == 2 && md.Type(k...) == "Hash" {
-		name = k[0] + ".NAME"
-	}
-	if instead := retired[name]; instead != "" {
-		return "retired: " + instead
-	}
-	return "unknown key" + similar(k)
 }

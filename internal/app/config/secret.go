@@ -103,16 +103,49 @@ func (c *Config) NoticeSecret(env func(string) string) (secret.Value, error) {
 	return s.read(context.Background(), c, env)
 }
 
-// SecretNames are the environment variables that hold secrets, of all contexts.
+// SecretNames are the environment variables that hold secrets, of all contexts: those that the keys name, and the two
+// that have a name of their own.
 func (c *Config) SecretNames() []string {
-	names := []string{"OPDECK_PASSWORD", PassphraseEnv, c.Webhooks.SecretEnv, c.Notify.SecretEnv}
-	for _, x := range c.Contexts {
-		names = append(names, x.PasswordEnv)
+	names := []string{"OPDECK_PASSWORD", PassphraseEnv}
+	for _, s := range c.sections() {
+		for _, k := range s.keys {
+			if k.use == secretEnv && k.text() != "" {
+				names = append(names, k.text())
+			}
+		}
 	}
-	for _, b := range c.Lend.Borrowers {
-		names = append(names, b.KeyEnv)
+	return names
+}
+
+// FileMistakes are the secrets and files that the config names and that cannot be used, as far as this host can tell:
+// a variable that is not set here may be set where opdeck runs. at says where a named file is until then.
+func (c *Config) FileMistakes(env func(string) string, at func(string) string) (bad Mistakes) {
+	for _, s := range c.sections() {
+		for _, k := range s.keys {
+			if err := k.usable(env, at); k.text() != "" && err != nil {
+				bad = append(bad, c.MistakeAt(err.Error(), append(slices.Clone(s.at), k.name)...))
+			}
+		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return bad
+}
+
+func (k key) usable(env func(string) string, at func(string) string) (err error) {
+	switch k.use {
+	case secretEnv:
+		_, err = writtenIn(k.text(), env, 2)
+	case secretText:
+		_, err = secretFile(at(k.text()), 1)
+	case secretLines:
+		_, err = secretFile(at(k.text()), 2)
+	case file:
+		var f *os.File
+		if f, err = os.Open(at(k.text())); err != nil {
+			return errors.New(k.text() + ": " + reason(err))
+		}
+		err = f.Close()
+	}
+	return err
 }
 
 // ChildEnv is the environment of a program that opdeck starts: its own without the variables that hold secrets, and

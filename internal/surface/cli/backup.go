@@ -320,11 +320,8 @@ func factLines(facts []present.Fact) string {
 }
 
 func migrateCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "A newer version of opdeck does not change the tables of an older version's store by " +
-		"itself, unless " +
-		"[store] " +
-		"migrate\n" +
-		"is \"auto\": commands that need the store say so and end with exit 1. This command updates the\n" +
+	cmd := &cobra.Command{Long: "A newer version of opdeck does not change the tables of an older version's store by\n" +
+		"itself: commands that need the store say so and end with exit 1. This command updates the\n" +
 		"tables. With SQLite it first saves both files as a snapshot beside them, which opdeck restore reads\n" +
 		"on this host; no other process may use the store. Save PostgreSQL with pg_dump before."}
 	out := also[app.Migration](r, cmd, "")

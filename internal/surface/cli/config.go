@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +19,6 @@ import (
 	"opdeck/api/session"
 	"opdeck/internal/act"
 	"opdeck/internal/app/config"
-	"opdeck/internal/domain/index"
-	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store/seal"
 	"opdeck/internal/surface/sshserver"
 	"opdeck/internal/system/listen"
@@ -59,39 +56,18 @@ func configPathCommand(r *root) *cobra.Command {
 	})
 }
 
-// checkViews checks the filters and orders of saved views.
-func checkViews(path string, cfg config.Config) config.Mistakes {
-	var bad config.Mistakes
-	for name, v := range cfg.Views {
-		if _, err := filter.Parse(v.Filter); err != nil {
-			bad = append(bad, config.Mistake{File: path, Key: "views." + name + ".filter", What: err.Error()})
-		}
-		if _, err := index.ParseSort(v.Sort); err != nil {
-			bad = append(bad, config.Mistake{File: path, Key: "views." + name + ".sort", What: err.Error()})
-		}
-	}
-	return bad
-}
-
 func configShowCommand(r *root) *cobra.Command {
 	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[map[string]any]) error {
 		cfg, err := r.loadConfig()
 		if err != nil {
 			return err
 		}
-		var b bytes.Buffer
-		if err := toml.NewEncoder(&b).Encode(config.WithoutSecrets(cfg)); err != nil {
-			return fmt.Errorf("config: %w", err)
-		}
+		text := cfg.Text()
 		var m map[string]any
-		if _, err := toml.Decode(b.String(), &m); err != nil {
+		if _, err := toml.Decode(text, &m); err != nil {
 			return fmt.Errorf("config: %w", err)
 		}
-		var lines strings.Builder
-		for line := range strings.Lines(b.String()) {
-			lines.WriteString(oneLine(strings.TrimRight(line, "\n")) + "\n")
-		}
-		return out.text(m, lines.String())
+		return out.text(m, text)
 	})
 }
 
@@ -118,8 +94,8 @@ func configCheckCommand(r *root) *cobra.Command {
 				return err
 			}
 			if err == nil {
-				bad = slices.Concat(checkViews(path, cfg), cfg.LendingMistakes(r.env.Getenv), keyMistakes(cfg),
-					hostMistakes(cfg))
+				bad = slices.Concat(cfg.LendingMistakes(r.env.Getenv, original), keyMistakes(cfg),
+					hostMistakes(cfg, r.env.Getenv))
 			}
 			if len(bad) > 0 {
 				return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
@@ -145,11 +121,11 @@ func keyMistakes(c config.Config) (bad config.Mistakes) {
 
 // hostMistakes are mistakes that only this host can show: files that are missing, keys that are not accepted,
 // addresses that another program has.
-func hostMistakes(c config.Config) config.Mistakes {
+func hostMistakes(c config.Config, env func(string) string) config.Mistakes {
 	if c.Path == "" {
 		return nil
 	}
-	bad := append(append(fileMistakes(c), accountMistakes(c)...), portMistakes(c)...)
+	bad := slices.Concat(fileMistakes(c, env), accountMistakes(c), portMistakes(c))
 	for _, p := range places(c) {
 		for _, m := range sshMistakes(p.Config) {
 			if !slices.Contains(bad, m) {
@@ -178,55 +154,15 @@ func original(path string) string {
 	return filepath.Join(credentialsFolder, filepath.Base(path))
 }
 
-// fileMistakes are the files of secrets and certificates that cannot be used.
-func fileMistakes(c config.Config) (bad config.Mistakes) {
-	secret := func(path string, key ...string) {
-		if path == "" {
-			return
-		}
-		if _, err := config.SecretFile(original(path)); err != nil {
-			bad = append(bad, c.MistakeAt(err.Error(), key...))
-		}
-	}
-	readable := func(path string, key ...string) {
-		if path == "" {
-			return
-		}
-		if f, err := os.Open(original(path)); err != nil {
-			bad = append(bad, c.MistakeAt(path+": "+plainFile(err), key...))
-		} else {
-			_ = f.Close()
-		}
-	}
+// fileMistakes are the secrets and files that cannot be used.
+func fileMistakes(c config.Config, env func(string) string) config.Mistakes {
+	bad := c.FileMistakes(env, original)
 	if c.Store.KeyFile != "" {
 		if _, err := seal.ReadKey(original(c.Store.KeyFile)); err != nil {
 			bad = append(bad, c.MistakeAt(err.Error(), "store", "key_file"))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Contexts)) {
-		secret(c.Contexts[name].PasswordFile, "contexts", name, "password_file")
-		readable(c.Contexts[name].CAFile, "contexts", name, "ca_file")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Lend.Borrowers)) {
-		if file := c.Lend.Borrowers[name].KeyFile; file != "" {
-			if _, err := os.Lstat(original(file)); err != nil { // what it holds is checked with the borrowers
-				bad = append(bad, c.MistakeAt(file+": "+plainFile(err), "lend", "borrowers", name, "key_file"))
-			}
-		}
-	}
-	if c.Webhooks.Listen != "" {
-		readable(c.Webhooks.SecretFile, "webhooks", "secret_file")
-		readable(c.Webhooks.TLSCert, "webhooks", "tls_cert")
-		readable(c.Webhooks.TLSKey, "webhooks", "tls_key")
-	}
 	return bad
-}
-
-func plainFile(err error) string {
-	if errors.Is(err, os.ErrNotExist) {
-		return "there is no such file"
-	}
-	return "the file cannot be read"
 }
 
 // sshMistakes are a host key that cannot be used, and lines of authorized_keys and trusted_ca that are ignored.

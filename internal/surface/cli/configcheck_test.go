@@ -84,7 +84,7 @@ func TestConfigCheckLooksAtTheHost(t *testing.T) {
 			"contexts.b.serve.ssh: " + addr + " is the address of ssh.listen, too"},
 		"a context's keys": {ssh("host", "good") + context("b", "n@h", fmt.Sprintf("serve = { authorized_keys = %q }\n", in("behind"))),
 			in("behind") + ":1: the options are behind the key"},
-		"a context's address": {context("b", "n@h", "serve = { lend = \"0.0.0.0:99\" }\n"), "contexts.b.serve: lend.listen must be a loopback address"},
+		"a context's address": {context("b", "n@h", "serve = { lend = \"0.0.0.0:99\" }\n"), "contexts.b.serve.lend: must be a loopback address"},
 		"not an address":      {"[serve]\nmetrics = \"203.0.113.7:9\"\n", "config.toml:2: serve.metrics: 203.0.113.7:9 cannot be opened: "},
 		"one account":         {context("a", "m@h", "") + context("b", "m@h", "approval = \"second_person\"\n"), "contexts.b: is the same account as contexts.a"},
 		"two accounts":        {context("a", "m@h", "") + context("b", "n@h", "approval = \"second_person\"\n"), ""},
