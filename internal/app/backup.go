@@ -374,6 +374,9 @@ func (a *App) openStore(ctx context.Context, opt Options) error {
 	}
 	st, err := store.Open(ctx, at)
 	if err != nil {
+		if a.Config.Path == "" {
+			err = unconfigured{err}
+		}
 		return storeError(err)
 	}
 	a.Store = st

@@ -82,3 +82,21 @@ func TestMigration(t *testing.T) {
 		t.Errorf("the old program on its snapshot: %v", err)
 	}
 }
+
+// TestOlderWithoutAConfig: the store of the built-in service is migrated by a command that runs as it is written.
+func TestOlderWithoutAConfig(t *testing.T) {
+	home := t.TempDir()
+	opt := Options{StateFlag: filepath.Join(home, "state"),
+		Getenv: func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home}[name] }}
+	a, err := Open(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	opt.migrations = storetest.Newer(t, "CREATE TABLE newer (n INTEGER);")
+	if _, err = Open(context.Background(), opt); api.AsError(err).Remedy.ID != "opdeck migrate -c sandbox" {
+		t.Errorf("%v: %q", err, api.AsError(err).Remedy.ID)
+	}
+}

@@ -239,8 +239,21 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 	case known.Kind == api.BadConfig:
 		f.Config = verdict.Known(verdict.Config{Mistakes: []string{known.Public}}, "reading the config", now, readHolds)
 	}
-	return verdict.Conclude(f)
+	v := verdict.Conclude(f)
+	if errors.As(err, new(unconfigured)) {
+		for i := range v.Findings {
+			if next := &v.Findings[i].Next; next.Command == "opdeck migrate" { // it needs a config, or the sandbox by name
+				next.Command += " -c sandbox"
+			}
+		}
+	}
+	return v
 }
+
+// unconfigured is an error of the store of the built-in service, which is used because there is no config.
+type unconfigured struct{ error }
+
+func (e unconfigured) Unwrap() error { return e.error }
 
 // Unanswered is the verdict where a check of opt does not end, with the name of its context: the lock of the store's
 // file, if a process holds it.

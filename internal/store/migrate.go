@@ -338,7 +338,6 @@ type Size struct {
 	Name string // core or index; database for PostgreSQL, where all are in one
 	Data int64
 	Log  int64 // of the write-ahead log beside it
-	Free int64 // of Data: pages without content
 }
 
 // Sizes returns the disk usage of the databases; none in memory.
@@ -356,7 +355,7 @@ func (s *Store) Sizes(ctx context.Context) ([]Size, error) {
 		if part.db.path == "" {
 			continue
 		}
-		size, err := sizeOf(ctx, part.db)
+		size, err := sizeOf(part.db)
 		if err != nil {
 			return nil, err
 		}
@@ -366,17 +365,11 @@ func (s *Store) Sizes(ctx context.Context) ([]Size, error) {
 	return out, nil
 }
 
-func sizeOf(ctx context.Context, db *DB) (size Size, err error) {
+func sizeOf(db *DB) (size Size, err error) {
 	if size.Data, err = fileSize(db.path); err != nil {
 		return size, err
 	}
-	if size.Log, err = fileSize(db.path + "-wal"); err != nil {
-		return size, err
-	}
-	var free, page int64
-	err = db.QueryRow(ctx, "SELECT (SELECT freelist_count FROM pragma_freelist_count), "+
-		"(SELECT page_size FROM pragma_page_size)").Scan(&free, &page)
-	size.Free = free * page
+	size.Log, err = fileSize(db.path + "-wal")
 	return size, err
 }
 
