@@ -20,6 +20,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/store/files"
+	"opdeck/internal/system/wholefile"
 )
 
 // Kind is the kind of a store error.
@@ -320,7 +321,7 @@ const probeSize = 128 << 10
 // probeFolder creates a file in dir and writes to it, like SQLite, and returns the system's own error, which SQLite
 // does not report.
 func probeFolder(dir string) error {
-	f, err := os.CreateTemp(dir, ".probe-*")
+	f, err := wholefile.Temp(dir)
 	if err != nil {
 		return err
 	}

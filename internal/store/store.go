@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"opdeck/internal/store/files"
+	"opdeck/internal/system/wholefile"
 )
 
 // Options say where the databases are.
@@ -135,6 +136,7 @@ func openFiles(ctx context.Context, core string, opt Options) (*Store, error) {
 	if err := Resume(ctx, core); err != nil {
 		return nil, err
 	}
+	wholefile.Sweep(dir)
 	bulk := bulkPath(core)
 	open := func(r tableSet) (*DB, error) {
 		if r == coreTables {

@@ -23,6 +23,7 @@ import (
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/system/listen"
+	"opdeck/internal/system/wholefile"
 )
 
 // Options say where to lend, and to whom.
@@ -186,7 +187,7 @@ func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	if err := replaceable(ctx, path); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".lend")
+	dir, err := wholefile.TempDir(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("the folder of %s cannot be written to: %w", path, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // childFile names the file that a process writes a part of and never ends.
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestKilled: a process that is killed while it writes leaves nothing under the name, and
-// the next one writes it.
+// the next one writes it. What the killed one left is removed a day later.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
@@ -62,11 +63,20 @@ func TestKilled(t *testing.T) {
 	if err != nil || len(entries) != 1 || !strings.HasPrefix(entries[0].Name(), ".new-") {
 		t.Fatalf("the folder holds %v, %v", entries, err)
 	}
-	if err := os.Remove(filepath.Join(dir, entries[0].Name())); err != nil {
+	yesterday := time.Now().Add(-abandoned - time.Minute)
+	left := filepath.Join(dir, entries[0].Name())
+	if err := os.Chtimes(left, yesterday, yesterday); err != nil {
+		t.Fatal(err)
+	}
+	young, err := os.CreateTemp(dir, temporary+"*") // another process may be at it
+	if err == nil {
+		err = young.Close()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(path, func(w io.Writer) error { _, err := io.WriteString(w, "whole"); return err }); err != nil {
 		t.Error(err)
 	}
-	holds(t, dir, map[string]string{"a": "whole"})
+	holds(t, dir, map[string]string{"a": "whole", filepath.Base(young.Name()): ""})
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 )
 
@@ -53,11 +55,50 @@ func begin(path string, put func(tmp, path string) error) (*File, error) {
 	if strings.ContainsFunc(path, unicode.IsControl) {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: errName}
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	tmp, err := Temp(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 	return &File{tmp, path, put}, nil
+}
+
+// temporary begins all temporary names, and abandoned is how long after its last change a file or folder is left over
+// from a process that was killed.
+const (
+	temporary = ".new-"
+	abandoned = 24 * time.Hour
+)
+
+var swept sync.Map // folders of this process
+
+// Temp makes a file with a temporary name and mode 0600. The caller removes it or gives it a name; if it is killed, a
+// later process removes it.
+func Temp(dir string) (*os.File, error) {
+	sweepOnce(dir)
+	return os.CreateTemp(dir, temporary+"*")
+}
+
+// TempDir is Temp for a folder, with mode 0700.
+func TempDir(dir string) (string, error) {
+	sweepOnce(dir)
+	return os.MkdirTemp(dir, temporary+"*")
+}
+
+func sweepOnce(dir string) {
+	if _, done := swept.LoadOrStore(dir, true); !done {
+		Sweep(dir)
+	}
+}
+
+// Sweep removes what processes that were killed left in a folder under temporary names and did not change for a day.
+func Sweep(dir string) {
+	entries, _ := os.ReadDir(dir) // what cannot be removed now, the next process tries again
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // Finish completes the file. If err, the caller's result of writing, is not nil, or on failure, it removes the file
