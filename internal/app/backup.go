@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"filippo.io/age"
@@ -46,7 +46,7 @@ type Backup struct {
 // while other processes use them, verifies it and writes it, sealed, to a new file.
 func TakeBackup(ctx context.Context, a *App, file string, key BackupKey) (done Backup, err error) {
 	at := placesOf(a.Config, a.State)
-	if err := backable(a.Config); err != nil {
+	if err := Backable(a.Config); err != nil {
 		return done, err
 	}
 	if _, err := os.Lstat(file); err == nil {
@@ -58,13 +58,13 @@ func TakeBackup(ctx context.Context, a *App, file string, key BackupKey) (done B
 		return done, &api.Error{Kind: api.Refused, Rule: api.RuleAudit, Err: err,
 			Public: "The audit trail cannot be written, so no snapshot was made.", Remedy: api.Remedy{Kind: api.CheckStore}}
 	}
-	dir, remove, err := workFolder(filepath.Dir(at.core))
+	dir, err := wholefile.TempDir(filepath.Dir(at.core))
 	if err != nil {
 		return done, backupError("The snapshot cannot be prepared", err)
 	}
-	defer remove()
+	defer func() { _ = os.RemoveAll(dir) }() // else a later process does
 	m := backup.Manifest{Format: backup.Format, ID: id, Program: a.Version, Host: HostName(), Taken: time.Now().UTC()}
-	if err := a.Store.CopyTo(ctx, dir); err != nil {
+	if err := a.Store.CopyTo(ctx, filepath.Join(dir, backup.CoreFile), filepath.Join(dir, backup.BulkFile)); err != nil {
 		return done, backupError("The store cannot be copied", err)
 	}
 	if err := fill(ctx, a, dir, at, &m); err != nil {
@@ -78,18 +78,19 @@ func TakeBackup(ctx context.Context, a *App, file string, key BackupKey) (done B
 	return done, nil
 }
 
-// backable refuses stores that are not in SQLite files.
-func backable(cfg config.Config) error {
+// Backable refuses stores that are not in SQLite files.
+func Backable(cfg config.Config) error {
 	_, _, err := store.Files(cfg.Store.URL, "")
 	if err == nil {
 		return nil
 	}
 	if cfg.Store.URL == "memory" {
-		return &api.Error{Kind: api.Refused, Public: "This store is in memory, so there is nothing to save."}
+		return &api.Error{Kind: api.Usage, Public: "This store is in memory, so there is nothing to save."}
 	}
-	return &api.Error{Kind: api.Refused, Public: "This store is in PostgreSQL, which has its own backups.",
-		Hint: "Save the database with pg_dump, and with it [store] key_file, [audit] key_file, [audit] checkpoints and " +
-			"[audit] archive. After pg_restore: opdeck restore --reason WHY. See docs/admin.md."}
+	return &api.Error{Kind: api.Usage, Public: "This store is in PostgreSQL, which has its own backups.",
+		Hint: "To save: pg_dump --format=custom --file=FILE --dbname=URL, with the URL of [store] url, and the files " +
+			"[store] key_file, [audit] key_file and [audit] checkpoints of every host. To restore, with no opdeck running: " +
+			"pg_restore --clean --if-exists --dbname=URL FILE, then opdeck restore --reason WHY and opdeck session reset."}
 }
 
 // backupError words an error of a snapshot; one that is worded already stays.
@@ -108,37 +109,8 @@ func backupError(what string, err error) error {
 	return &api.Error{Kind: api.Unavailable, Public: what + ": " + err.Error() + ".", Err: err}
 }
 
-// workPrefix begins the names of folders for snapshots that are being made.
-const workPrefix = ".backup-"
-
-// workFolder creates a folder of ours below dir, and removes those of processes that have ended.
-func workFolder(dir string) (path string, remove func(), err error) {
-	old, err := filepath.Glob(filepath.Join(dir, workPrefix+"*"))
-	if err != nil {
-		return "", nil, err
-	}
-	for _, name := range old {
-		if f, ok := files.Hold(filepath.Join(name, "lock")); ok {
-			_ = errors.Join(f.Close(), os.RemoveAll(name)) // the next one tries again
-		}
-	}
-	if path, err = os.MkdirTemp(dir, workPrefix); err != nil {
-		return "", nil, err
-	}
-	lock, ok := files.Hold(filepath.Join(path, "lock"))
-	if !ok {
-		return "", nil, errors.Join(fmt.Errorf("%s cannot be locked", path), os.RemoveAll(path))
-	}
-	return path, func() { _ = errors.Join(lock.Close(), os.RemoveAll(path)) }, nil
-}
-
 // fill adds keys, checkpoints, archive and jobs to the copies of both files in dir, verifies all of it and lists it.
 func fill(ctx context.Context, a *App, dir string, at places, m *backup.Manifest) error {
-	for from, to := range map[string]string{at.core: backup.CoreFile, at.bulk: backup.BulkFile} {
-		if err := os.Rename(filepath.Join(dir, filepath.Base(from)), filepath.Join(dir, to)); err != nil {
-			return err
-		}
-	}
 	for from, to := range map[string]string{at.storeKey: backup.StoreKey, at.auditKey: backup.AuditKey} {
 		if err := copyFile(from, filepath.Join(dir, to)); err != nil {
 			return err
@@ -238,37 +210,33 @@ func checkCopy(ctx context.Context, st *store.Store) error {
 }
 
 // sealInto writes a snapshot to a new file and reads it back before the file gets its name. readBack is false if key
-// cannot
-// open it: then only the bytes are compared.
+// cannot open it: then only the bytes are compared.
 func sealInto(ctx context.Context, file, dir string, m backup.Manifest, key BackupKey) (size int64, readBack bool,
 	err error) {
 	f, err := wholefile.New(file)
 	if err != nil {
 		return 0, false, err
 	}
-	wrote := sha256.New()
+	wrote, read := sha256.New(), sha256.New()
+	in := io.TeeReader(f, read)
 	err = backup.Write(ctx, io.MultiWriter(f, wrote), dir, m, key.Recipients...)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err == nil {
-		if _, err = f.Seek(0, io.SeekStart); err == nil {
-			read := sha256.New()
-			in := io.TeeReader(f, read)
-			if readBack = len(key.Identities) > 0; readBack {
-				_, err = backup.Read(ctx, in, "", key.Identities...)
-			}
-			var rest int64
-			if err == nil {
-				rest, err = io.Copy(io.Discard, in)
-			}
-			if err == nil && (readBack && rest > 0 || !bytes.Equal(wrote.Sum(nil), read.Sum(nil))) {
-				err = errors.New("the file does not contain what was written to it")
-			}
-		}
+		size, err = f.Seek(0, io.SeekEnd)
 	}
-	if info, statErr := f.Stat(); statErr == nil {
-		size = info.Size()
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if readBack = len(key.Identities) > 0; readBack && err == nil {
+		_, err = backup.Read(ctx, in, "", key.Identities...)
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, in)
+	}
+	if err == nil && !bytes.Equal(wrote.Sum(nil), read.Sum(nil)) {
+		err = errors.New("the file does not contain what was written to it")
 	}
 	return size, readBack, f.Finish(err)
 }
@@ -396,10 +364,10 @@ func storeError(err error) error {
 
 // Migration is a migration that was done, or that would be.
 type Migration struct {
-	Needed   bool   `json:"needed"`   // the store was of an older version
-	Snapshot string `json:"snapshot"` // of the old store; "": none
-	Core     int64  `json:"core_version"`
-	Bulk     int64  `json:"index_version"`
+	Needed bool   `json:"needed"` // the store was of an older version
+	Copy   string `json:"copy"`   // of the old core file, that of the index beside it; "": none
+	Core   int64  `json:"core_version"`
+	Bulk   int64  `json:"index_version"`
 }
 
 // Older reports whether the store of the config needs a migration. It changes nothing.
@@ -421,7 +389,7 @@ func Older(ctx context.Context, opt Options, person func(config.Context) context
 	return ctx, false, st.Close()
 }
 
-// Migrate takes a snapshot of an older store and migrates it. With SQLite no other process may use it.
+// Migrate copies an older store and migrates it. With SQLite no other process may use it.
 func Migrate(ctx context.Context, opt Options) (done Migration, err error) {
 	opt = opt.filled()
 	_, cfg, state, err := alone(ctx, opt, "migrate", nil)
@@ -433,7 +401,7 @@ func Migrate(ctx context.Context, opt Options) (done Migration, err error) {
 			return done, held(err)
 		}
 	}
-	if done.Snapshot, err = snapshotBefore(ctx, cfg, state, opt.Version); err != nil {
+	if done.Copy, err = copyBefore(ctx, cfg, state); err != nil {
 		return done, err
 	}
 	st, err := store.Open(ctx, store.Options{URL: cfg.Store.URL, Dir: state, Upgrading: opt.Upgrading, Notice: opt.Notice,
@@ -458,68 +426,26 @@ func alone(ctx context.Context, opt Options, op string, person func(config.Conte
 	return ctx, c.config, c.state, err
 }
 
-// snapshotBefore saves both files of a SQLite store before a migration, sealed with the key of the store, and returns
-// the name of the file; "" for PostgreSQL. opdeck restore reads it.
-func snapshotBefore(ctx context.Context, cfg config.Config, state, version string) (file string, err error) {
+// copyBefore copies both files of a SQLite store beside it before a migration, and returns the copy of the core file;
+// "" for PostgreSQL.
+func copyBefore(ctx context.Context, cfg config.Config, state string) (file string, err error) {
 	at := placesOf(cfg, state)
 	if at.core == "" {
 		return "", nil
 	}
-	fail := func(err error) (string, error) {
-		return "", backupError("The snapshot before the migration cannot be taken, so nothing was migrated", err)
-	}
-	dir, remove, err := workFolder(filepath.Dir(at.core))
+	file = strings.TrimSuffix(at.core, ".db") + "-before-migration-" + time.Now().UTC().Format("20060102T150405Z") + ".db"
+	_, bulk, err := store.Files("sqlite:"+file, "")
 	if err != nil {
-		return fail(err)
+		return "", err
 	}
-	defer remove()
 	st, err := store.OpenAsIs(ctx, at.core)
-	if err != nil {
-		return fail(err)
-	}
-	m := backup.Manifest{Format: backup.Format, ID: backup.NewID(), Program: version, Host: HostName(),
-		Taken: time.Now().UTC()}
-	key, err := seal.OpenKey(ctx, cfg.Store.KeyFile, st.Core)
 	if err == nil {
-		err = copyOlder(ctx, st, dir, at, &m)
+		err = errors.Join(st.CopyTo(ctx, file, bulk), st.Close())
 	}
-	if err := errors.Join(err, st.Close()); err != nil {
-		return fail(err)
-	}
-	to, err := age.NewScryptRecipient(key.SnapshotKey())
 	if err != nil {
-		return fail(err)
-	}
-	to.SetWorkFactor(snapshotWork)
-	from, err := age.NewScryptIdentity(key.SnapshotKey())
-	if err != nil {
-		return fail(err)
-	}
-	file = filepath.Join(filepath.Dir(at.core), "before-migration-"+m.Taken.Format("20060102T150405Z")+"-"+m.ID+".opdeck")
-	_, _, err = sealInto(ctx, file, dir, m, BackupKey{Recipients: []age.Recipient{to}, Identities: []age.Identity{from}})
-	if err != nil {
-		return fail(err)
+		return "", backupError("The store cannot be copied before the migration, so nothing was migrated", err)
 	}
 	return file, nil
-}
-
-// snapshotWork is the work factor of a snapshot that a random key seals: a guess at it is hopeless anyway.
-const snapshotWork = 10
-
-func copyOlder(ctx context.Context, st *store.Store, dir string, at places, m *backup.Manifest) (err error) {
-	if m.Core, m.Bulk, err = st.Versions(ctx); err != nil {
-		return err
-	}
-	if err := st.CopyTo(ctx, dir); err != nil {
-		return err
-	}
-	for from, to := range map[string]string{at.core: backup.CoreFile, at.bulk: backup.BulkFile} {
-		if err := os.Rename(filepath.Join(dir, filepath.Base(from)), filepath.Join(dir, to)); err != nil {
-			return err
-		}
-	}
-	m.Files, err = backup.List(ctx, dir)
-	return err
 }
 
 // storeKey is the key that seals the tokens, as this process has it in memory.

@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,9 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"filippo.io/age"
 
 	"opdeck/api"
 	"opdeck/internal/app/config"
@@ -22,9 +20,7 @@ import (
 	"opdeck/internal/domain/followup"
 	"opdeck/internal/store"
 	"opdeck/internal/store/backup"
-	"opdeck/internal/store/files"
 	"opdeck/internal/store/journal"
-	"opdeck/internal/store/seal"
 	"opdeck/internal/system/wholefile"
 )
 
@@ -35,14 +31,13 @@ type Restoring struct {
 	InDoubt  backup.Renewed  `json:"in_doubt"`
 	Problems int             `json:"problems"` // of the snapshot's audit trail
 	First    string          `json:"problem,omitempty"`
-	Aside    []string        `json:"kept"`     // the replaced files
+	Aside    string          `json:"kept"`     // the folder with the replaced files; "": none
 	Recorded *audit.Restore  `json:"recorded"` // null: not yet
 
-	opt  Options
-	cfg  config.Config
-	at   places
-	dir  string // with the files of the snapshot
-	lock *os.File
+	opt Options
+	cfg config.Config
+	at  places
+	dir string // with the files of the snapshot
 }
 
 // Replaced is what is known of the store that a restore replaces.
@@ -68,7 +63,7 @@ func OpenBackup(ctx context.Context, opt Options, file string, key BackupKey, co
 	if err != nil {
 		return ctx, nil, err
 	}
-	if err := backable(cfg); err != nil {
+	if err := Backable(cfg); err != nil {
 		return ctx, nil, err
 	}
 	r = &Restoring{opt: opt, cfg: cfg, at: placesOf(cfg, state)}
@@ -80,7 +75,7 @@ func OpenBackup(ctx context.Context, opt Options, file string, key BackupKey, co
 	if err := store.OwnFolderOf(r.at.core); err != nil {
 		return ctx, r, err
 	}
-	if err := r.begin(); err != nil {
+	if r.dir, err = wholefile.TempDir(filepath.Dir(r.at.core)); err != nil {
 		return ctx, r, err
 	}
 	return ctx, r, r.read(ctx, file, key, compare)
@@ -92,41 +87,11 @@ func BackupConfig(opt Options) (config.Backup, error) {
 	return cfg.Backup, err
 }
 
-// restoreFolder is the folder beside the store in which a snapshot is prepared; its lock admits one restore.
-const restoreFolder = ".restore"
-
-func (r *Restoring) begin() error {
-	r.dir = filepath.Join(filepath.Dir(r.at.core), restoreFolder)
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return err
-	}
-	lock, ok := files.Hold(r.dir + ".lock")
-	if !ok {
-		r.dir = ""
-		return &api.Error{Kind: api.Refused, Public: "Another restore is running."}
-	}
-	r.lock = lock
-	if err := os.RemoveAll(r.dir); err != nil { // of a process that was killed
-		return err
-	}
-	return os.Mkdir(r.dir, 0o700)
-}
-
 // Close removes what was prepared.
-func (r *Restoring) Close() error {
-	if r.dir == "" || r.lock == nil {
-		return nil
-	}
-	return errors.Join(os.RemoveAll(r.dir), r.lock.Close())
-}
+func (r *Restoring) Close() error { return os.RemoveAll(r.dir) }
 
 // read extracts and verifies the snapshot.
 func (r *Restoring) read(ctx context.Context, file string, key BackupKey, compare bool) error {
-	if own, err := seal.ReadKey(r.at.storeKey); err == nil { // a snapshot from before a migration
-		if id, err := age.NewScryptIdentity(own.SnapshotKey()); err == nil {
-			key.Identities = append(slices.Clone(key.Identities), id)
-		}
-	}
 	f, err := os.Open(file)
 	if err != nil {
 		return &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + file + ".", Err: err}
@@ -139,13 +104,6 @@ func (r *Restoring) read(ctx context.Context, file string, key BackupKey, compar
 	}
 	if err != nil {
 		return err
-	}
-	for name, own := range map[string]string{backup.StoreKey: r.at.storeKey, backup.AuditKey: r.at.auditKey} {
-		if !r.Snapshot.Has(name) { // a snapshot from before a migration has no keys
-			if err := copyFile(own, r.staged(name)); err != nil {
-				return err
-			}
-		}
 	}
 	return r.verify(ctx, compare)
 }
@@ -166,17 +124,6 @@ func (r *Restoring) verify(ctx context.Context, compare bool) error {
 	defer func() { _ = st.Close() }()
 	if err := checkCopy(ctx, st); err != nil {
 		return err
-	}
-	if !r.Snapshot.Has(backup.AuditKey) { // its trail and its checkpoints are this host's
-		trail := journal.NewAudit(st.Core)
-		head, err := trail.Head(ctx)
-		if err != nil {
-			return err
-		}
-		r.Snapshot.Trail = backup.Trail{Chain: head.Chain, Records: head.N, Head: head.Hash, At: head.At}
-		if err := copyCheckpoints(ctx, trail, r.at.checkpoints, r.staged(backup.Checkpoints)); err != nil {
-			return err
-		}
 	}
 	if r.Problems, r.First, err = verifyCopy(ctx, st, r.dir, r.cfg.Audit.Keys, r.opt.Now); err != nil {
 		return err
@@ -244,27 +191,26 @@ func (r *Restoring) Apply(ctx context.Context) error {
 	if err := store.Held(r.at.core); err != nil {
 		return held(err)
 	}
-	if err := r.renew(ctx); err != nil {
-		return backupError("The snapshot cannot be prepared", err)
-	}
-	list, err := r.replacements()
+	st, err := r.open(ctx)
 	if err == nil {
-		err = store.Replace(ctx, r.at.core, list)
+		err = errors.Join(r.renew(ctx, st), st.Close())
 	}
 	if err != nil {
-		for _, x := range list {
-			_ = os.Remove(x.New)
-		}
-		if e := held(err); e != nil {
-			return e
-		}
-		return backupError("The store cannot be replaced with the snapshot", err)
+		return backupError("The snapshot cannot be prepared", err)
 	}
-	r.Aside = []string{}
-	for _, x := range list {
-		if _, err := os.Lstat(x.Aside); err == nil {
-			r.Aside = append(r.Aside, x.Aside)
+	list, err := r.placed()
+	if err == nil {
+		aside := r.at.core + ".replaced-" + r.opt.Now().UTC().Format("20060102T150405Z") + "-" + backup.NewID()[:6]
+		err = store.Replace(ctx, r.at.core, r.dir, aside, list)
+		if _, none := os.Lstat(aside); none == nil {
+			r.Aside = aside
 		}
+	}
+	switch refused := held(err); {
+	case refused != nil:
+		return refused
+	case err != nil:
+		return backupError("The store cannot be replaced with the snapshot", err)
 	}
 	return nil
 }
@@ -284,45 +230,21 @@ func held(err error) error {
 }
 
 // renew prepares the extracted store for its use.
-func (r *Restoring) renew(ctx context.Context) error {
-	st, err := r.open(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.renewStore(ctx, st), st.Close())
-}
-
-func (r *Restoring) renewStore(ctx context.Context, st *store.Store) error {
+func (r *Restoring) renew(ctx context.Context, st *store.Store) (err error) {
 	if err := backup.DropTokens(ctx, st); err != nil {
 		return err
 	}
-	var err error
 	if r.InDoubt, err = backup.Renew(ctx, st.Core, r.Snapshot.Taken); err != nil {
 		return err
 	}
 	if err := r.doubtIntents(ctx, st); err != nil {
 		return err
 	}
-	carried := false
-	if r.Replaced.Readable {
-		old, err := store.OpenAsIs(ctx, r.at.core)
-		if err != nil {
-			return err
-		}
-		carried, err = backup.CarryBudgets(ctx, old.Core, st.Core)
-		if err := errors.Join(err, old.Close()); err != nil {
-			return err
-		}
-	}
-	if !carried {
-		if err := backup.FillBudgets(ctx, st.Core, r.cfg.Limits.PerMinute, rand.Text); err != nil {
-			return err
-		}
-	}
 	return checkCopy(ctx, st)
 }
 
-// doubtIntents puts in doubt the writes of the snapshot that had not been sent when it was taken.
+// doubtIntents puts in doubt the writes of the snapshot that had not been sent when it was taken: they may have been
+// sent since.
 func (r *Restoring) doubtIntents(ctx context.Context, st *store.Store) error {
 	trail, err := audit.New(audit.Options{Store: journal.NewAudit(st.Core), Now: r.opt.Now, Grace: time.Nanosecond})
 	if err != nil {
@@ -437,58 +359,41 @@ func placed(a *App) (*audit.FromBackup, error) {
 	return from, nil
 }
 
-// stagedPrefix begins the names of prepared files beside those that they replace.
-const stagedPrefix = ".opdeck-restore-"
-
-// replacements prepares each file of the snapshot beside its place. A file that is there with the same content stays,
+// placed lists the files of the snapshot that take a place. A key or a job that is there with the same content stays,
 // and so does a checkpoint file that continues from that of the snapshot: it shows what is missing.
-func (r *Restoring) replacements() (list []store.Replacement, err error) {
+func (r *Restoring) placed() (list []store.Placed, err error) {
 	note, err := r.note()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = wholefile.Create(r.staged("restored"), note)
 	}
-	if err := wholefile.Create(r.staged("restored"), note); err != nil {
-		return nil, err
-	}
-	aside := ".replaced-" + r.opt.Now().UTC().Format("20060102T150405Z") + "-" + backup.NewID()[:6]
-	add := func(staged, place string, keep func(old, new string) (bool, error)) error {
-		if same, err := keep(place, staged); err != nil || same {
-			return err
+	add := func(name, path string, stays func(old, new string) (bool, error)) {
+		if err != nil {
+			return
 		}
-		x := store.Replacement{New: filepath.Join(filepath.Dir(place), stagedPrefix+filepath.Base(place)), Path: place,
-			Aside: place + aside}
-		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
-			return err
+		stay := false
+		if stays != nil {
+			stay, err = stays(path, r.staged(name))
 		}
-		_ = os.Remove(x.New) // of a process that was killed
-		list = append(list, x)
-		if err := os.Rename(staged, x.New); err == nil {
-			return nil
-		}
-		return copyFile(staged, x.New) // on another disk
-	}
-	never := func(string, string) (bool, error) { return false, nil }
-	for _, p := range []struct {
-		name, place string
-		keep        func(old, new string) (bool, error)
-	}{{backup.BulkFile, r.at.bulk, never}, {backup.StoreKey, r.at.storeKey, sameContent},
-		{backup.AuditKey, r.at.auditKey, sameContent}, {"restored", r.at.restoredFile(), never}} {
-		if err := add(r.staged(p.name), p.place, p.keep); err != nil {
-			return list, err
+		if err == nil && !stay {
+			list = append(list, store.Placed{Name: name, Path: path})
 		}
 	}
-	for _, p := range []struct {
-		folder, place string
-		keep          func(old, new string) (bool, error)
-	}{{backup.Checkpoints, r.at.checkpoints, goesOn}, {backup.Archive, r.at.archive, sameContent},
-		{backup.Jobs, r.at.jobs, sameContent}} {
-		for _, name := range r.Snapshot.In(p.folder) {
-			if err := add(r.staged(p.folder+"/"+name), filepath.Join(p.place, name), p.keep); err != nil {
-				return list, err
-			}
+	add(backup.BulkFile, r.at.bulk, nil)
+	add(backup.StoreKey, r.at.storeKey, sameContent)
+	add(backup.AuditKey, r.at.auditKey, sameContent)
+	add("restored", r.at.restoredFile(), nil)
+	for _, f := range r.Snapshot.Files {
+		switch folder, name, _ := strings.Cut(f.Name, "/"); folder {
+		case backup.Checkpoints:
+			add(f.Name, filepath.Join(r.at.checkpoints, name), goesOn)
+		case backup.Archive:
+			add(f.Name, filepath.Join(r.at.archive, name), sameContent)
+		case backup.Jobs:
+			add(f.Name, filepath.Join(r.at.jobs, name), sameContent)
 		}
 	}
-	return list, add(r.staged(backup.CoreFile), r.at.core, never) // last: with it the old store is gone
+	add(backup.CoreFile, r.at.core, nil)
+	return list, err
 }
 
 // sameContent reports whether both files exist and are equal.

@@ -158,7 +158,7 @@ func migrated(t *testing.T, folder string) *App {
 		t.Fatalf("%v; want Older", err)
 	}
 	done, err := Migrate(ctx, opt)
-	if err != nil || !done.Needed || done.Snapshot == "" {
+	if err != nil || !done.Needed || done.Copy == "" {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	after := rows(t, state)

@@ -11,17 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"modernc.org/sqlite"
-
 	"opdeck/internal/store/files"
 	"opdeck/internal/system/wholefile"
 )
 
 // ErrNoFiles: the store is not in files of SQLite.
 var ErrNoFiles = errors.New("store: it is not in SQLite files")
-
-// copyPages is how many pages are copied before the context is checked.
-const copyPages = 4096
 
 // Files are the paths of the core and the bulk file of a SQLite store with this URL and state folder; ErrNoFiles for
 // another store.
@@ -33,91 +28,33 @@ func Files(url, dir string) (core, bulk string, err error) {
 	return core, bulkPath(core), nil
 }
 
-// CopyTo copies both SQLite files into a folder, under their names, while other processes use them. The copies show
-// one instant: writers of both files wait until both reads have begun, and no longer. ErrNoFiles for another store.
-func (s *Store) CopyTo(ctx context.Context, dir string) error {
+// CopyTo writes both SQLite files to new files while other processes use them. Each copy shows one instant, the index
+// the earlier one. ErrNoFiles for another store.
+func (s *Store) CopyTo(ctx context.Context, core, bulk string) error {
 	if s.Core.path == "" {
 		return ErrNoFiles
 	}
-	dbs := []*DB{s.Core, s.Bulk}
-	reads, err := beginReads(ctx, dbs)
-	defer func() {
-		for _, conn := range reads {
-			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // nothing was written
-			_ = conn.Close()
-		}
-	}()
+	return errors.Join(s.Bulk.copyTo(ctx, bulk), s.Core.copyTo(ctx, core))
+}
+
+func (db *DB) copyTo(ctx context.Context, file string) error {
+	if err := files.OwnFile(file); err != nil {
+		return fileError(file, err)
+	}
+	conn, err := db.r.Conn(ctx)
 	if err != nil {
-		return err
+		return db.explain(err)
 	}
-	for i, db := range dbs {
-		to := filepath.Join(dir, filepath.Base(db.path))
-		if err := files.OwnFile(to); err != nil {
-			return fileError(to, err)
-		}
-		if err := copyFile(ctx, reads[i], to); err != nil {
-			return copyError(to, db.explain(err))
-		}
+	defer func() {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = ON")
+		_ = conn.Close()
+	}()
+	if _, err = conn.ExecContext(ctx, "PRAGMA query_only = OFF"); err == nil { // it forbids the copy, too
+		_, err = conn.ExecContext(ctx, "VACUUM INTO ?", file)
 	}
-	return nil
-}
-
-// beginReads begins a read of each database at one instant. The caller closes the connections, also after an error.
-func beginReads(ctx context.Context, dbs []*DB) (reads []*sql.Conn, err error) {
-	for i := len(dbs) - 1; i >= 0; i-- { // the core last: a rotation waits for it
-		done, err := dbs[i].acquireWrite(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer done()
-	}
-	for _, db := range dbs {
-		conn, err := db.r.Conn(ctx)
-		if err != nil {
-			return reads, db.explain(err)
-		}
-		reads = append(reads, conn)
-		if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
-			return reads, db.explain(err)
-		}
-		var n int
-		if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n); err != nil {
-			return reads, db.explain(err)
-		}
-	}
-	return reads, nil
-}
-
-// copyFile copies what the connection's transaction sees to an empty file.
-func copyFile(ctx context.Context, from *sql.Conn, to string) error {
-	return from.Raw(func(conn any) error {
-		source, ok := conn.(interface {
-			NewBackup(uri string) (*sqlite.Backup, error)
-		})
-		if !ok {
-			return fmt.Errorf("store: %T cannot copy a database", conn)
-		}
-		b, err := source.NewBackup(to)
-		if err != nil {
-			return err
-		}
-		for more := true; more && err == nil; {
-			if more, err = b.Step(copyPages); err == nil {
-				err = ctx.Err()
-			}
-		}
-		return errors.Join(err, b.Finish())
-	})
-}
-
-// copyError names the copy instead of the database where the copy is the problem.
-func copyError(to string, err error) error {
 	var e *Error
-	if errors.As(err, &e) && e.Kind != Lost {
-		return &Error{Kind: e.Kind, Where: to, Err: e.Err, text: e.text}
-	}
-	if err == nil {
-		return os.Chmod(to, 0o600)
+	if err = db.explain(err); errors.As(err, &e) && e.Kind != Lost { // it is the copy that has no room
+		return &Error{Kind: e.Kind, Where: file, Err: e.Err, text: e.text}
 	}
 	return err
 }
@@ -151,20 +88,22 @@ func (db *DB) Snapshot(ctx context.Context, fn func(Querier) error) error {
 	return fn(&Tx{db: db, pool: db.r, tx: tx})
 }
 
-// Replacement is a file that takes the place of another one. All three paths are in one folder.
-type Replacement struct {
-	New   string `json:"new"`   // the prepared file
-	Path  string `json:"path"`  // its place
-	Aside string `json:"aside"` // where the file that is there goes; its -wal and -shm go with it
+// Placed is a file of a prepared folder, and the path at which it is used.
+type Placed struct {
+	Name string `json:"name"` // in the folder, with slashes
+	Path string `json:"path"`
 }
 
-// A replacement of several files is decided when its list is stored beside the core file. A process that finds the list
-// completes it before it opens the store, so that the store is the old one or the new one.
-func replacementList(core string) string { return core + ".restoring" }
+// prepared names the folder of a replacement that was decided. Renaming the prepared folder to it is the decision: a
+// process that finds it puts its files in place before it opens the store, which is the old one or the new one.
+func prepared(core string) string { return core + ".restoring" }
 
-// replacing reports whether a list exists.
+// placedList is the list of files in a prepared folder.
+const placedList = "places.json"
+
+// replacing reports whether a replacement was decided and is not complete.
 func replacing(core string) bool {
-	_, err := os.Lstat(replacementList(core))
+	_, err := os.Lstat(prepared(core))
 	return err == nil
 }
 
@@ -188,9 +127,11 @@ func Held(core string) error {
 	return nil
 }
 
-// Replace puts all files in place, or none if it returns an error before the list is stored. It returns a *HeldError
-// if a process uses the store. A process that is killed meanwhile leaves the old files or, for the next Open, the list.
-func Replace(ctx context.Context, core string, list []Replacement) error {
+// Replace puts all files of the list in place, or none if it returns an error before that is decided. dir, which is
+// beside core, holds them, and is used up. What they replace goes to a folder of the name aside. It returns a
+// *HeldError if a process uses the store. A process that is killed meanwhile leaves the old files, or the rest of the
+// work to the next Open.
+func Replace(ctx context.Context, core, dir, aside string, list []Placed) error {
 	done, err := lockFiles(ctx, core)
 	if err != nil {
 		return err
@@ -199,17 +140,20 @@ func Replace(ctx context.Context, core string, list []Replacement) error {
 	if err := Held(core); err != nil {
 		return err
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return err
+	text, err := json.Marshal(replacement{aside, list})
+	if err == nil {
+		err = wholefile.Create(filepath.Join(dir, placedList), text)
 	}
-	if err := wholefile.Create(replacementList(core), text); err != nil {
+	if err == nil {
+		err = wholefile.Rename(dir, prepared(core))
+	}
+	if err != nil {
 		return fileError(core, err)
 	}
-	if err := Held(core); err != nil { // it opened the store before it could see the list
-		return errors.Join(err, os.Remove(replacementList(core)))
+	if err := Held(core); err != nil { // it opened the store before it could see the folder
+		return errors.Join(err, wholefile.Rename(prepared(core), dir))
 	}
-	return putInPlace(core, list)
+	return putInPlace(core)
 }
 
 // Resume completes a replacement that was interrupted; it waits for one that is in progress.
@@ -222,18 +166,10 @@ func Resume(ctx context.Context, core string) error {
 		return err
 	}
 	defer done()
-	text, err := os.ReadFile(replacementList(core))
-	if errors.Is(err, fs.ErrNotExist) {
+	if !replacing(core) {
 		return nil
 	}
-	var list []Replacement
-	if err == nil {
-		err = json.Unmarshal(text, &list)
-	}
-	if err != nil {
-		return fileError(replacementList(core), err)
-	}
-	return putInPlace(core, list)
+	return putInPlace(core)
 }
 
 // lockFiles excludes the writers of both files.
@@ -261,59 +197,79 @@ func lockFiles(ctx context.Context, core string) (done func(), err error) {
 	return done, nil
 }
 
-// putInPlace takes the steps that are left of a replacement and removes its list.
-func putInPlace(core string, list []Replacement) error {
-	for _, step := range replaceSteps(core, list) {
-		if err := step(); err != nil {
+// replacement is the content of a placedList.
+type replacement struct {
+	Aside string   `json:"aside"`
+	Files []Placed `json:"files"`
+}
+
+// putInPlace does what is left of a replacement. Each step may have been taken before.
+func putInPlace(core string) error {
+	dir := prepared(core)
+	var r replacement
+	text, err := os.ReadFile(filepath.Join(dir, placedList))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // all is in place, and the folder was being removed
+	case err != nil:
+		return fileError(dir, err)
+	default:
+		if err := json.Unmarshal(text, &r); err != nil {
+			return fmt.Errorf("store: %s: %w", filepath.Join(dir, placedList), err)
+		}
+	}
+	for _, f := range r.Files {
+		name := filepath.FromSlash(f.Name)
+		if err := putFile(filepath.Join(dir, name), f.Path, filepath.Join(r.Aside, name)); err != nil {
+			return fileError(f.Path, err)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fileError(dir, err)
+	}
+	return wholefile.SyncFolder(filepath.Dir(core))
+}
+
+// putFile moves a prepared file to its path, and what is there to aside: with its log, which must not meet the new
+// file.
+func putFile(from, path, aside string) error {
+	if _, err := os.Lstat(from); err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // it is in place
+			return nil
+		}
+		return err
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(aside), 0o700), os.MkdirAll(filepath.Dir(path), 0o700)); err != nil {
+		return err
+	}
+	for _, end := range []string{"-wal", "-shm", ""} {
+		_, err := os.Lstat(aside + end)
+		if err == nil { // what is there now is of a program that does not know the folder
+			err = os.Remove(path + end)
+		} else {
+			err = move(path+end, aside+end)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return nil
+	if err := move(from, path); err != nil {
+		return err
+	}
+	return errors.Join(wholefile.SyncFolder(filepath.Dir(aside)), wholefile.SyncFolder(filepath.Dir(path)))
 }
 
-// replaceSteps are the steps of a replacement; each may have been taken before.
-func replaceSteps(core string, list []Replacement) (steps []func() error) {
-	var folders []string
-	for _, r := range list {
-		for _, end := range []string{"-wal", "-shm", ""} { // a log must not meet the new file
-			steps = append(steps, func() error {
-				if _, err := os.Lstat(r.New); errors.Is(err, fs.ErrNotExist) {
-					return nil
-				}
-				return fileError(r.Path+end, setAside(r.Path+end, r.Aside+end))
-			})
-		}
-		steps = append(steps, func() error {
-			if err := os.Rename(r.New, r.Path); !errors.Is(err, fs.ErrNotExist) {
-				return fileError(r.Path, err)
-			}
-			return nil
-		})
-		folders = append(folders, filepath.Dir(r.Path))
+// move renames a file, or copies it to another file system and removes it.
+func move(from, to string) error {
+	err := os.Rename(from, to)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	slices.Sort(folders)
-	for _, dir := range slices.Compact(folders) {
-		steps = append(steps, func() error { return fileError(dir, wholefile.SyncFolder(dir)) })
-	}
-	return append(steps, func() error {
-		if err := os.Remove(replacementList(core)); err != nil {
-			return fileError(core, err)
-		}
-		return wholefile.SyncFolder(filepath.Dir(core))
-	})
-}
-
-// setAside moves a file if it exists. If an earlier try moved one, what is there now is of a program that does not know
-// the list, and goes.
-func setAside(path, aside string) error {
-	_, err := os.Lstat(aside)
+	content, err := os.ReadFile(from)
 	if err == nil {
-		err = os.Remove(path)
-	} else {
-		err = os.Rename(path, aside)
+		err = wholefile.Replace(to, content)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err == nil {
+		err = os.Remove(from)
 	}
 	return err
 }

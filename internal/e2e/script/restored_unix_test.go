@@ -63,6 +63,7 @@ func TestRestoredDump(t *testing.T) {
 		p.want(uid, "ana", "audit verify", 0, "all covered by checkpoints")
 	}
 
+	p.want(daemon, "ana", "backup "+file, 2, "pg_dump --format=custom --file=FILE --dbname=URL")
 	older := note("older.note")
 	pg(dump, "--format=custom", "--file="+file, "--dbname="+p.store)
 	approved("document restore " + op + " " + doc + " --yes")

@@ -97,11 +97,6 @@ func (k Key) Digests() secret.Digests {
 	return secret.NewDigests(k.derive("opdeck digests of secrets v1"))
 }
 
-// SnapshotKey is the passphrase of snapshots that only this host's store opens: those from before a migration.
-func (k Key) SnapshotKey() string {
-	return hex.EncodeToString(k.derive("opdeck snapshot before a migration v1"))
-}
-
 // Pepper keys the fingerprints of passwords of one session.
 func (s *Sealer) Pepper(key session.Key) secret.Value {
 	return secret.New(hex.EncodeToString(s.key.derive("opdeck fingerprints v1\x00" + key.BaseURL + "\x00" + key.Account)))

@@ -42,6 +42,9 @@ func backupCommand(r *root) *cobra.Command {
 		"the identity opens it.\n\n" +
 		"Exit 1 if the snapshot was written and its audit trail is not intact, as the store's is not."}
 	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[app.Backup]) error {
+		if err := app.Backable(a.Config); err != nil {
+			return err
+		}
 		key, err := sealing(r, ctx, a.Config.Backup, keys)
 		if err != nil {
 			return err
@@ -174,7 +177,7 @@ func restoreCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Opens and verifies a snapshot of opdeck backup, asks, and replaces the store with it:\n" +
 		"all of it or nothing, also if it is killed. No other process may use the store. The replaced files are\n" +
 		"kept beside the new ones.\n\n" +
-		"No token of the snapshot is used: the first call logs in, once. Budgets count as used. Writes\n" +
+		"No token of the snapshot is used: the first call logs in, once. Writes\n" +
 		"with an unknown outcome and unfinished replacements stay so, and requests for approval lapse. The audit trail " +
 		"records the\n" +
 		"restore with --reason; where the context asks for a second person, the command without FILE records\n" +
@@ -322,8 +325,8 @@ func factLines(facts []present.Fact) string {
 func migrateCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "A newer version of opdeck does not change the tables of an older version's store by\n" +
 		"itself: commands that need the store say so and end with exit 1. This command updates the\n" +
-		"tables. With SQLite it first saves both files as a snapshot beside them, which opdeck restore reads\n" +
-		"on this host; no other process may use the store. Save PostgreSQL with pg_dump before."}
+		"tables. With SQLite it first copies both files, with names that hold before-migration; no other\n" +
+		"process may use the store. Save PostgreSQL with pg_dump before, and stop every opdeck."}
 	out := also[app.Migration](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if r.env.App != nil {
@@ -347,8 +350,8 @@ func migrateCommand(r *root) *cobra.Command {
 			return err
 		}
 		said := "Updated: core tables to version %d, index tables to version %d."
-		if done.Snapshot != "" {
-			said += "\nSnapshot of the old store: " + strings.ReplaceAll(done.Snapshot, "%", "%%")
+		if done.Copy != "" {
+			said += "\nCopy of the old store: " + strings.ReplaceAll(done.Copy, "%", "%%")
 		}
 		return out.report(done, said, done.Core, done.Bulk)
 	}
@@ -411,8 +414,8 @@ func restoredFacts(x *app.Restoring) []present.Fact {
 		out = append(out, present.Fact{Label: "lapsed", Value: format.Plural(int(n.Requests), "request", "requests") +
 			" for approval"})
 	}
-	for _, name := range x.Aside {
-		out = append(out, present.Fact{Label: "kept", Value: name})
+	if x.Aside != "" {
+		out = append(out, present.Fact{Label: "kept", Value: x.Aside})
 	}
 	return out
 }
