@@ -104,6 +104,7 @@ type scene struct {
 	rest     string // other sections
 	env      []string
 	lent     string    // the address at which the server lends the session
+	alone    bool      // the config has nothing for a server
 	billing  int       // the recommended billing calls per minute
 	held     *exec.Cmd // a process that was stopped; nil: none
 	program  string    // what commands run
@@ -149,10 +150,14 @@ func (s *scene) write(name, text string) string {
 // configure writes the config.
 func (s *scene) configure() {
 	s.t.Helper()
+	serve := "[serve]\nmetrics = \"127.0.0.1:0\"\n"
+	if s.alone {
+		serve = ""
+	}
 	s.write("opdeck.toml", fmt.Sprintf("[contexts.t]\nbase_url = %q\nlogin = \"m@example.com\"\nkind = \"test\"\n"+
 		"timeout = \"2s\"\n%s\n%s\n[limits]\nper_minute = { login = 1000, refresh = 1000, account = 1000, customer = 1000, "+
-		"billing = %d, general = 1000 }\n[serve]\nmetrics = \"127.0.0.1:0\"\n[index]\nmax_age = \"5s\"\n%s\n", s.base, s.password,
-		s.context, s.billing, s.rest))
+		"billing = %d, general = 1000 }\n%s[index]\nmax_age = \"5s\"\n%s\n", s.base, s.password, s.context, s.billing, serve,
+		s.rest))
 	s.owned()
 }
 

@@ -16,6 +16,7 @@ import (
 func TestAnswersOfNoUseThatAreNoOutage(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
+	s.alone = true
 	s.configure()
 	var fails atomic.Pointer[string] // paths with this in them are refused
 	var code atomic.Int32

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -408,7 +407,7 @@ func (s *server) openSSH(ctx context.Context) error {
 	limits.Idle = c.IdleTimeout.D()
 	s.ssh, err = sshserver.New(sshserver.Options{HostKey: key, Keys: keys, MaxSessions: c.MaxSessions, Limits: limits,
 		Audit: s.app.Audit, Log: s.app.Log,
-		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, KnownSources: s.knownSources(), Console: s.console,
+		AwaitWrites: s.acts.awaitSession, Rechecked: s.recheck, Console: s.console,
 		Plain: s.plain,
 		Exec:  func(ctx context.Context, c sshserver.Command) int { return s.opt.Exec(ctx, s.app, c) }})
 	if err != nil {
@@ -423,14 +422,6 @@ func (s *server) openSSH(ctx context.Context) error {
 		return cannot("[ssh] listen", err)
 	}
 	return nil
-}
-
-// knownSources is the path of the file of networks of earlier logins.
-func (s *server) knownSources() string {
-	if s.app.Config.Store.URL == "memory" {
-		return ""
-	}
-	return filepath.Join(s.app.State, "ssh-sources")
 }
 
 // recheck ends approvals of people who lost their key or their role.

@@ -21,6 +21,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/system/filecheck"
+	"opdeck/internal/system/listen"
 )
 
 // Permission extensions of a proven key. Sessions use only these to identify the person.
@@ -102,8 +103,7 @@ func (c *conn) offered(m gossh.ConnMetadata, key gossh.PublicKey) (*gossh.Permis
 		c.noteAttempt(m.User(), key, err)
 		return nil, errors.New("not accepted")
 	}
-	c.keyKnown.Store(true)
-	c.Working()
+	c.Heard() // a person may have to touch it or type a passphrase
 	perms := &gossh.Permissions{Extensions: map[string]string{extName: p.Name, extRole: string(p.Role), extKey: p.Key,
 		extLogin: p.Login, extCert: p.Cert, extSerial: p.Serial}}
 	if p.NoTerminal {
@@ -181,7 +181,7 @@ func (c *conn) failed() {
 	_, _, reasons := c.attempts.summary()
 	if len(reasons) == 0 { // no attempt: a scanner, a probe, a broken connection
 		reason := "no_attempt"
-		if c.dropped.Load() {
+		if c.quiet.Load() {
 			reason = "silent"
 		}
 		s.refused.add(reason)
@@ -197,8 +197,7 @@ func (c *conn) failed() {
 // logRefused logs a refused connection: one line a minute for each network and reason, with the number of connections
 // since.
 func (s *Server) logRefused(from netip.Addr, reason string, more ...any) {
-	narrow, _ := networks(from)
-	if n, ok := s.refusals.Allow(narrow.String(), reason, time.Now()); ok {
+	if n, ok := s.refusals.Allow(listen.SourceOf(from).String(), reason, time.Now()); ok {
 		s.opt.Log.Warn("ssh: connection refused", append([]any{"from", from.String(), "reason", reason, "unlogged_before", n},
 			more...)...)
 	}

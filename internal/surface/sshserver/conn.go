@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,24 +33,14 @@ var (
 	errLeft     = &endReason{"disconnected", "The client has disconnected."}
 )
 
-// conn is one connection. Until it is authenticated, preAuthLimit limits it.
+// conn is one connection.
 type conn struct {
-	*listen.Bounded // until it is authenticated
+	*listen.Bounded // until it is authenticated, it may have to make room for another one
 	srv             *Server
 	addr            netip.Addr
-	began           time.Time
-	leave           func() // releases the place before authentication
 
-	attempts  attempts
-	firstRead chan struct{} // closed when the first bytes have arrived, or none will
-	unheard   chan struct{} // closed when none will
-	buffered  []byte        // unread part of the first bytes; set before firstRead is closed
-	failure   error         // error of reading the first bytes
-	reading   atomic.Int64  // ns from began to the current Read; 0: none
-	idle      atomic.Int64  // ns of earlier Reads
-	received  atomic.Bool   // the client has sent what an SSH client begins with
-	keyKnown  atomic.Bool   // an accepted key was offered
-	dropped   atomic.Bool   // another connection took its place
+	attempts attempts
+	quiet    atomic.Bool // the client has not sent anything
 
 	authenticated atomic.Bool
 	// Set before authenticated, never changed afterwards.
@@ -74,23 +63,14 @@ type conn struct {
 // connKey is the context key of the conn.
 type connKey struct{}
 
-// accept accepts a connection, on its own goroutine.
+// accept accepts a connection.
 func (s *Server) accept(ctx ssh.Context, nc net.Conn) net.Conn {
-	addr := addrOf(nc.RemoteAddr())
-	c := &conn{Bounded: nc.(*listen.Bounded), srv: s, addr: addr, began: time.Now(), disconnect: func() {},
-		gone: make(chan struct{}), firstRead: make(chan struct{}), unheard: make(chan struct{}),
-		sessions: map[*session]bool{}, refusals: map[string]bool{}}
-	go c.readFirst()
-	var ok bool
-	if c.leave, ok = s.preAuth.enter(addr, c, s.stopping); !ok {
-		s.refused.add("too_many_pending")
-		s.logRefused(addr, "too_many_pending")
-		return nil
-	}
+	c := &conn{Bounded: nc.(*listen.Bounded), srv: s, addr: addrOf(nc.RemoteAddr()), disconnect: func() {},
+		gone: make(chan struct{}), sessions: map[*session]bool{}, refusals: map[string]bool{}}
+	c.quiet.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
-		c.leave()
 		return nil
 	}
 	s.running.Add(1)
@@ -121,7 +101,6 @@ func (c *conn) Close() error {
 	c.closing.Do(func() {
 		err = c.Bounded.Close()
 		close(c.gone)
-		c.leave()
 		if c.authenticated.Load() {
 			c.disconnect()
 		} else {
@@ -139,77 +118,16 @@ func (c *conn) Close() error {
 	return err
 }
 
-// readFirst reads the client's first bytes while the connection waits for a place: a real client sends at once.
-// Bytes that are not SSH count as silence.
-func (c *conn) readFirst() {
-	defer close(c.firstRead)
-	b := make([]byte, 256)
-	for {
-		n, err := c.Conn.Read(b)
-		switch {
-		case n > 0 && strings.HasPrefix(greeting, string(b[:min(n, len(greeting))])):
-			c.buffered, c.failure = b[:n], err
-			c.received.Store(true)
-			c.Heard()
-			return
-		case err != nil:
-			c.failure = err
-			close(c.unheard)
-			return
-		}
-	}
-}
-
 // greeting is the beginning of what each client sends first (RFC 4253, 4.2).
 const greeting = "SSH-"
 
-// Read measures how long the client makes us wait, until it is authenticated.
+// Read notes whether the client has begun as an SSH client does: silent ones make room for others.
 func (c *conn) Read(b []byte) (int, error) {
-	if c.authenticated.Load() {
-		return c.Conn.Read(b)
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.quiet.CompareAndSwap(true, false) && strings.HasPrefix(greeting, string(b[:min(n, len(greeting))])) {
+		c.Heard()
 	}
-	at := int64(time.Since(c.began))
-	c.reading.Store(max(at, 1))
-	n, err := c.read(b)
-	c.reading.Store(0)
-	c.idle.Add(int64(time.Since(c.began)) - at)
 	return n, err
-}
-
-// read is Read, starting with the first bytes.
-func (c *conn) read(b []byte) (int, error) {
-	<-c.firstRead
-	switch {
-	case len(c.buffered) > 0:
-		n := copy(b, c.buffered)
-		c.buffered = c.buffered[n:]
-		return n, nil
-	case c.failure != nil:
-		return 0, c.failure
-	}
-	return c.Conn.Read(b)
-}
-
-// waited implements client.
-func (c *conn) waited() (d time.Duration, silent bool) {
-	d = time.Duration(c.idle.Load())
-	if at := c.reading.Load(); at > 0 {
-		d += time.Since(c.began) - time.Duration(at)
-	}
-	return d, !c.received.Load()
-}
-
-// proving implements client.
-func (c *conn) proving() bool { return c.keyKnown.Load() }
-
-// lost implements client.
-func (c *conn) lost() <-chan struct{} { return c.unheard }
-
-// drop implements client. The connection has lost its place and may not be counted yet: closing its socket ends the
-// exchange.
-func (c *conn) drop() {
-	c.dropped.Store(true)
-	_ = c.Bounded.Close()
 }
 
 // Write limits how long a write may block. Until authentication the handshake's deadline does that.
@@ -224,9 +142,7 @@ func (c *conn) Write(b []byte) (int, error) {
 func (c *conn) authenticate(p KeyHolder, key gossh.PublicKey, user string, disconnect func()) {
 	c.person, c.key, c.user, c.disconnect = p, key, user, disconnect
 	c.authenticated.Store(true)
-	c.leave()
 	c.Release()
-	c.srv.preAuth.known.add(c.addr)
 	c.mu.Lock()
 	c.unused = time.AfterFunc(c.srv.opt.Limits.Unused, func() { _ = c.Close() })
 	c.mu.Unlock()
@@ -334,227 +250,6 @@ func (c *conn) firstRefusal(kind string) bool {
 	}
 	c.refusals[kind] = true
 	return true
-}
-
-// preAuthLimit limits unauthenticated connections: in total, from one narrow network (/32 of IPv4, /64 of IPv6, which
-// one sender has) and from one wide one (/24, /48). Some places are reserved for sources of earlier logins, which are
-// exempt from the wide limit.
-//
-// A connection beyond a limit takes the place of the one whose client has made us wait longest, silent ones first. If
-// all make progress, it waits its turn; clients that have sent something come before silent ones.
-type preAuthLimit struct {
-	all, reserved int           // places, and those reserved for known sources
-	narrow, wide  int           // places per network
-	queueWait     time.Duration // for a place
-	silentFor     time.Duration // how long a client may make us wait before it can lose its place
-	known         *knownSources
-
-	mu      sync.Mutex
-	inside  map[*place]bool      // guarded by mu
-	from    map[netip.Prefix]int // guarded by mu: places by narrow network
-	around  map[netip.Prefix]int // guarded by mu: of unknown sources, by wide network
-	unknown int                  // guarded by mu: of unknown sources
-	queue   []*place             // guarded by mu: waiting connections, oldest first
-	retry   *time.Timer          // guarded by mu: runs admit while the queue is not empty
-}
-
-// client is the connection with a place.
-type client interface {
-	// waited is the total time that it has made us wait; silent: it has never sent any SSH.
-	waited() (d time.Duration, silent bool)
-	// proving reports whether it has offered an accepted key, so that a person may have to touch it or type a
-	// passphrase.
-	proving() bool
-	// drop closes it.
-	drop()
-	// lost is closed when it has ended before it sent anything; nil: never.
-	lost() <-chan struct{}
-}
-
-// place is one connection, admitted or queued.
-type place struct {
-	narrow, wide netip.Prefix
-	known        bool
-	client       client
-	decided      chan struct{} // closed when it left the queue
-	admitted     bool          // set before decided is closed
-}
-
-func (p *place) silent() bool { _, silent := p.client.waited(); return silent }
-
-func (p *place) admit() { p.admitted = true; close(p.decided) }
-
-// retryEvery is how often places are given to the queue. slowFactor is how much longer than a silent client one that
-// sends may make us wait.
-const (
-	slowFactor = 4
-	retryEvery = 20 * time.Millisecond
-)
-
-func newPreAuthLimit(l Limits) *preAuthLimit {
-	return &preAuthLimit{all: l.Pending, reserved: l.PendingKept, narrow: l.PerSource, wide: l.PerNetwork,
-		queueWait: l.QueueWait, silentFor: l.SilentFor,
-		known: &knownSources{max: maxKnown}, inside: map[*place]bool{}, from: map[netip.Prefix]int{},
-		around: map[netip.Prefix]int{}}
-}
-
-// networks are the narrow and the wide network of an address; without an address both are the zero Prefix.
-func networks(a netip.Addr) (narrow, wide netip.Prefix) {
-	a = a.Unmap().WithZone("")
-	bits := [2]int{32, 24}
-	if a.Is6() {
-		bits = [2]int{64, 48}
-	}
-	narrow, _ = a.Prefix(bits[0])
-	wide, _ = a.Prefix(bits[1])
-	return narrow, wide
-}
-
-// enter acquires a place for a connection; ok is false if there was none in time. leave releases it and may be called
-// twice.
-func (l *preAuthLimit) enter(a netip.Addr, c client, stop <-chan struct{}) (leave func(), ok bool) {
-	p := &place{client: c, decided: make(chan struct{})}
-	p.narrow, p.wide = networks(a)
-	p.known = l.known.has(p.narrow)
-	if l.enqueue(p) {
-		l.admit()
-	}
-	t := time.NewTimer(l.queueWait)
-	defer t.Stop()
-	select {
-	case <-p.decided:
-	case <-t.C:
-	case <-c.lost():
-	case <-stop:
-	}
-	if l.dequeue(p); !p.admitted {
-		return nil, false
-	}
-	return sync.OnceFunc(func() { l.leave(p) }), true
-}
-
-// enqueue appends p to the queue, which the listener's limit of connections bounds. first: the queue was empty; else
-// admit runs at intervals.
-func (l *preAuthLimit) enqueue(p *place) (first bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queue = append(l.queue, p)
-	return len(l.queue) == 1
-}
-
-// dequeue removes p from the queue if it is still there.
-func (l *preAuthLimit) dequeue(p *place) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if i := slices.Index(l.queue, p); i >= 0 {
-		l.queue = slices.Delete(l.queue, i, i+1)
-	}
-}
-
-// admit gives places to the queue, in order, and closes the connections that lose theirs.
-func (l *preAuthLimit) admit() {
-	l.mu.Lock()
-	var dropped []*place
-	for _, silent := range []bool{false, true} {
-		l.queue = slices.DeleteFunc(l.queue, func(p *place) bool {
-			if p.silent() != silent {
-				return false
-			}
-			if full := l.full(p); full != nil {
-				victim := l.slowest(full, silent)
-				if victim == nil {
-					return false
-				}
-				l.remove(victim)
-				dropped = append(dropped, victim)
-				if l.full(p) != nil { // another limit applies as well
-					return false
-				}
-			}
-			l.add(p)
-			p.admit()
-			return true
-		})
-	}
-	if len(l.queue) > 0 {
-		if l.retry == nil {
-			l.retry = time.AfterFunc(retryEvery, l.admit)
-		} else {
-			l.retry.Reset(retryEvery)
-		}
-	}
-	l.mu.Unlock()
-	for _, p := range dropped {
-		p.client.drop()
-	}
-}
-
-// full selects the places that p would have to wait for; nil if one is free. The caller holds mu.
-func (l *preAuthLimit) full(p *place) func(*place) bool {
-	strangers := func(q *place) bool { return !q.known }
-	switch {
-	case l.from[p.narrow] >= l.narrow:
-		return func(q *place) bool { return q.narrow == p.narrow }
-	case !p.known && l.around[p.wide] >= l.wide:
-		return func(q *place) bool { return !q.known && q.wide == p.wide }
-	case !p.known && (l.unknown >= l.all-l.reserved || len(l.inside) >= l.all):
-		return strangers
-	case len(l.inside) >= l.all && l.unknown > 0:
-		return strangers
-	case len(l.inside) >= l.all:
-		return func(*place) bool { return true }
-	}
-	return nil
-}
-
-// slowest is the place to take away first: that of the silent client that made us wait longest, at least quiet; else,
-// unless it is for a silent client, that of the slowest client, at least slowFactor times as long. nil: all make
-// progress. The caller holds mu.
-func (l *preAuthLimit) slowest(of func(*place) bool, forSilent bool) *place {
-	var mute, slow *place
-	most, mostSlow := l.silentFor, slowFactor*l.silentFor
-	for p := range l.inside {
-		if !of(p) || p.client.proving() {
-			continue
-		}
-		switch w, silent := p.client.waited(); {
-		case silent && w >= most:
-			mute, most = p, w
-		case !silent && w >= mostSlow:
-			slow, mostSlow = p, w
-		}
-	}
-	if mute != nil || forSilent {
-		return mute
-	}
-	return slow
-}
-
-func (l *preAuthLimit) add(p *place) {
-	l.inside[p] = true
-	l.from[p.narrow]++
-	if !p.known {
-		l.unknown++
-		l.around[p.wide]++
-	}
-}
-
-func (l *preAuthLimit) remove(p *place) {
-	delete(l.inside, p)
-	decrement(l.from, p.narrow)
-	if !p.known {
-		l.unknown--
-		decrement(l.around, p.wide)
-	}
-}
-
-// leave releases a place; one that was taken away is gone already.
-func (l *preAuthLimit) leave(p *place) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.inside[p] {
-		l.remove(p)
-	}
 }
 
 const (

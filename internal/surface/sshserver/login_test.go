@@ -91,7 +91,7 @@ func TestAnotherPersonsKey(t *testing.T) {
 	// A first attempt under ana's name, then bo's name with ana's key, on one
 	// connection, as the library asks.
 	nc, _ := net.Pipe()
-	c := &conn{Bounded: new(listen.Conns).Bound(nc), srv: h.srv, gone: make(chan struct{}), leave: func() {}, disconnect: func() {}}
+	c := &conn{Bounded: new(listen.Conns).Bound(nc), srv: h.srv, gone: make(chan struct{}), disconnect: func() {}}
 	if _, err := c.offered(meta("ana"), stranger.PublicKey()); err == nil {
 		t.Fatal("a stranger's key was welcome")
 	}

@@ -87,10 +87,6 @@ type Options struct {
 	Log         *slog.Logger     // nil: discards
 	Now         func() time.Time // nil: time.Now; for lifetimes of keys only
 
-	// KnownSources is a file of networks of earlier logins, for which places before authentication are reserved. "":
-	// kept for the life of the process.
-	KnownSources string
-
 	MaxSessions int // 200, of which 4 are reserved for oncall and admin
 	Limits      Limits
 }
@@ -99,13 +95,6 @@ type Options struct {
 type Limits struct {
 	Handshake time.Duration // 10 s from connection to authentication
 	Tries     int           // 3 proofs per connection
-
-	Pending     int           // 128 unauthenticated connections
-	PendingKept int           // 32 of them reserved for networks of earlier logins
-	PerSource   int           // 8 of them from one /32 or /64
-	PerNetwork  int           // 32 of them from one /24 or /48, except known sources
-	SilentFor   time.Duration // 500 ms that a silent client may make us wait before it can lose its place
-	QueueWait   time.Duration // 8 s that a connection beyond the limits waits
 
 	PerPerson int           // 4 sessions of one person
 	PerConn   int           // 2 sessions on one connection
@@ -129,12 +118,6 @@ type Limits struct {
 func (l *Limits) defaults() {
 	or(&l.Handshake, 10*time.Second)
 	or(&l.Tries, 3)
-	or(&l.Pending, 128)
-	or(&l.PendingKept, l.Pending/4)
-	or(&l.PerSource, 8)
-	or(&l.PerNetwork, 32)
-	or(&l.SilentFor, 500*time.Millisecond)
-	or(&l.QueueWait, 8*time.Second)
 	or(&l.PerPerson, 4)
 	or(&l.PerConn, 2)
 	or(&l.Conns, 8)
@@ -162,14 +145,12 @@ func or[T comparable](v *T, def T) {
 type Server struct {
 	opt      Options
 	ssh      *ssh.Server
-	preAuth  *preAuthLimit
 	sessions *sessionLimit
 	refused  reasonCounts
 	refusals listen.LogLimit
 
-	stopping chan struct{} // closed when connections are no longer accepted
-	running  sync.WaitGroup
-	reload   chan struct{} // holds one token: check the files now
+	running sync.WaitGroup
+	reload  chan struct{} // holds one token: check the files now
 
 	mu    sync.Mutex
 	gone  bool           // guarded by mu: connections are no longer accepted
@@ -203,12 +184,7 @@ func New(opt Options) (*Server, error) {
 		return nil, err
 	}
 	l := opt.Limits
-	s := &Server{opt: opt, preAuth: newPreAuthLimit(l), sessions: newSessionLimit(opt.MaxSessions, l.PerPerson, l.Conns),
-		stopping: make(chan struct{}), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
-	s.preAuth.known.path = opt.KnownSources
-	if err := s.preAuth.known.load(); err != nil {
-		return nil, err
-	}
+	s := &Server{opt: opt, sessions: newSessionLimit(opt.MaxSessions, l.PerPerson, l.Conns), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
 	s.ssh = &ssh.Server{
 		HostSigners: []ssh.Signer{opt.HostKey}, Version: "opdeck", HandshakeTimeout: l.Handshake,
 		Handler:                 func(ssh.Session) {}, // never called: we handle session channels
@@ -259,7 +235,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // stop ends all sessions and connections.
 func (s *Server) stop(l net.Listener) {
-	close(s.stopping)
 	s.mu.Lock()
 	s.gone = true
 	s.mu.Unlock()
@@ -281,14 +256,6 @@ func (s *Server) stop(l net.Listener) {
 		_ = c.Close()
 	}
 	<-out
-	s.remember()
-}
-
-// remember saves the networks of logins.
-func (s *Server) remember() {
-	if err := s.preAuth.known.save(); err != nil {
-		s.opt.Log.Error("ssh: logins from known networks may have to wait after a restart", "err", err)
-	}
 }
 
 // all returns all connections, authenticated the authenticated ones.
@@ -323,7 +290,6 @@ func (s *Server) watch(ctx context.Context) {
 			continue
 		case <-s.reload:
 		case <-look.C:
-			s.remember()
 		}
 		changed, err := s.opt.Keys.Reload()
 		if err != nil && err.Error() != trouble {

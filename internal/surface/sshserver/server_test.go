@@ -64,13 +64,6 @@ func (h *fixture) sessions() int {
 	return len(h.trail.find("console.open", "")) - len(h.trail.find("console.close", ""))
 }
 
-// count is the number of connections that are not authenticated yet.
-func (l *preAuthLimit) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.inside)
-}
-
 // screen is a console that counts and shows the keys it got.
 type screen struct {
 	who   api.Actor
