@@ -184,7 +184,8 @@ func New(opt Options) (*Server, error) {
 		return nil, err
 	}
 	l := opt.Limits
-	s := &Server{opt: opt, sessions: newSessionLimit(opt.MaxSessions, l.PerPerson, l.Conns), reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
+	s := &Server{opt: opt, sessions: newSessionLimit(opt.MaxSessions, l.PerPerson, l.Conns),
+		reload: make(chan struct{}, 1), conns: map[*conn]bool{}}
 	s.ssh = &ssh.Server{
 		HostSigners: []ssh.Signer{opt.HostKey}, Version: "opdeck", HandshakeTimeout: l.Handshake,
 		Handler:                 func(ssh.Session) {}, // never called: we handle session channels
