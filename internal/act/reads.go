@@ -144,8 +144,8 @@ var (
 		Place: "events", Key: Key{Press: "L", Hint: "follow", Help: "follow new events, or stop"},
 		Without: map[Surface]string{Command: "event list has --follow", Remote: "event list has --follow"}})
 	EventCodes = declare(&reads, Act{Name: "event.codes", Aliases: []string{"codes"}, Need: api.MayRead,
-		Short: "Learned meanings of the numeric codes in webhooks",
-		Place: "events", Key: Key{Press: "=", Hint: "codes", Help: "learned meanings of numeric codes"}})
+		Short: "Meanings of the numeric codes in webhooks",
+		Place: "events", Key: Key{Press: "=", Hint: "codes", Help: "meanings of numeric codes"}})
 	HookGet = declare(&reads, Act{Name: "hook.get", Aliases: []string{"hook", "hooks", "hook set"}, Need: api.MayRead,
 		Costs: cost(limit.General, 1), Short: "The service's webhook settings; the secret is shown as dots",
 		Place: "events", Key: Key{Press: "W", Hint: "settings", Help: "the service's webhook settings", Extra: true}})

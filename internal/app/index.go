@@ -78,7 +78,7 @@ func (a *App) sawOperations(ctx context.Context, ops []api.Operation, page bool,
 	}
 	a.Follow.Saw(ctx, ops, a.Now().Sub(at))
 	for _, op := range ops {
-		a.Hooks().Learn(ctx, op, at)
+		a.Hooks().Join(ctx, op)
 		a.changes.notify(op)
 	}
 }

@@ -51,11 +51,8 @@ func (h Hooks) rules() hook.Rules {
 	return r
 }
 
-// Meanings are the meanings of event codes learnt by all processes.
-func (h Hooks) Meanings(ctx context.Context) (hook.Meanings, error) {
-	all, err := h.Inbox().Evidence(ctx)
-	return hook.Weigh(all), err
-}
+// Meanings are the words that the service says over REST for the codes of events.
+func (h Hooks) Meanings(ctx context.Context) (hook.Meanings, error) { return h.Inbox().Words(ctx) }
 
 // Secrets reads the secret of [webhooks] from its configured source.
 func (h Hooks) Secrets(env func(string) string) (hook.Secrets, error) {
@@ -102,6 +99,25 @@ func (h Hooks) Receiver(env func(string) string, network bool) (*receiver.Receiv
 	return rec, nil
 }
 
+// Replay puts a stored delivery through the receiver and the index again and returns it.
+func (h Hooks) Replay(ctx context.Context, env func(string) string, key string) (receiver.Stored, error) {
+	rec, err := h.Receiver(env, false)
+	if err != nil {
+		return receiver.Stored{}, err
+	}
+	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
+	s, err := rec.Replay(ctx, key)
+	var bad *hook.Malformed
+	switch {
+	case errors.As(err, &bad):
+		return s, &api.Error{Op: "replay event", Kind: api.Refused, Public: "The event still cannot be used: " + bad.Detail +
+			".", Err: err}
+	case err != nil:
+		return s, err
+	}
+	return s, h.Merge(ctx, s)
+}
+
 // Server opens the configured port for rec.
 func (h Hooks) Server(ctx context.Context, rec *receiver.Receiver) (*receiver.Server, error) {
 	w := h.app.Config.Webhooks
@@ -142,14 +158,13 @@ func (h Hooks) take(ctx context.Context, s receiver.Stored, l hook.Meanings) err
 	return h.app.Index.Owe(ctx, string(e.ObjectID))
 }
 
-// indexEvent converts an event for the index. It sets words only for codes without contradicting evidence.
+// indexEvent converts an event for the index, with the words of those codes whose meaning is known.
 func indexEvent(e hook.Envelope, seen time.Time, l hook.Meanings) index.Event {
 	word := func(f hook.Field, c hook.Code) string {
-		w, evidence, against := l.Meaning(f, c.Value)
-		if !c.Given || evidence == 0 || against > 0 {
+		if !c.Given {
 			return ""
 		}
-		return string(w)
+		return string(l.Word(f, c.Value))
 	}
 	out := index.Event{OPID: string(e.ObjectID), CUID: string(e.CUID), Seen: seen,
 		Status: word(hook.FieldStatus, e.Status), Type: word(hook.FieldType, e.OperationType),
@@ -183,12 +198,40 @@ func sideOf(s hook.Side) (p api.Party) {
 	return p
 }
 
-// Learn stores what a read of an operation, sent at sent, shows about the codes of its events. Errors are only
+// joined is how many of the newest events of an operation are compared with a read of it.
+const joined = 200
+
+// Join stores the words that a read of an operation has for the codes of its authenticated events. Errors are only
 // logged.
-func (h Hooks) Learn(ctx context.Context, op api.Operation, sent time.Time) {
-	if _, err := receiver.Learn(ctx, h.Inbox(), op, sent); err != nil {
+func (h Hooks) Join(ctx context.Context, op api.Operation) {
+	if err := h.join(ctx, op); err != nil {
 		h.app.Log.Warn("codes", "opid", untrusted.Text(op.OPID).Line(64), "err", err)
 	}
+}
+
+func (h Hooks) join(ctx context.Context, op api.Operation) error {
+	rows, err := h.Inbox().List(ctx, receiver.Filter{Object: hook.ObjectOperation, ObjectID: string(op.OPID),
+		Statuses: []receiver.Status{receiver.Verified}, Limit: joined})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	var events []hook.Event
+	for _, s := range rows {
+		if e, err := s.Event(); err == nil {
+			events = append(events, e)
+		}
+	}
+	known, err := h.Meanings(ctx)
+	if err != nil {
+		return err
+	}
+	fresh := slices.DeleteFunc(hook.Join(events, op), func(s hook.Said) bool {
+		return slices.ContainsFunc(known.Of(s.Field, s.Code), func(k hook.Said) bool { return k.Word == s.Word })
+	})
+	if len(fresh) == 0 {
+		return nil
+	}
+	return h.Inbox().AddWords(ctx, fresh)
 }
 
 // receiverActor merges events: not a person, without a role.
@@ -248,15 +291,15 @@ func (h Hooks) live(ctx context.Context, received chan<- struct{}) (stop func())
 	}
 }
 
-// learntFor is how long learnt codes are cached.
-const learntFor = 5 * time.Second
+// meaningsHold is how long the merger keeps the meanings of codes.
+const meaningsHold = 5 * time.Second
 
 // merger merges the events of this account into its index.
 func (h Hooks) merger() *receiver.Merger {
 	var known hook.Meanings
 	var at time.Time // when they were read
 	take := func(ctx context.Context, s receiver.Stored) error {
-		if time.Since(at) > learntFor {
+		if time.Since(at) > meaningsHold {
 			l, err := h.Meanings(ctx)
 			if err != nil {
 				return err

@@ -127,23 +127,6 @@ func EventIssues(e Event) []Sentence {
 	return out
 }
 
-// Attempt describes a replay of an event: the answer, then where and when.
-func Attempt(o Options, a receiver.Attempt) (answer Sentence, to string) {
-	answer = Sentence{Look{SignGood, Good}, AttemptAnswer(a)}
-	if !a.OK() {
-		answer.Look = Look{SignBad, Bad}
-	}
-	return answer, safe(a.Act, 20) + " to " + safe(a.Target, 200) + ", " + format.Time(a.At, o.Zone)
-}
-
-// AttemptAnswer is the answer to a replay: status and latency, or why there is none.
-func AttemptAnswer(a receiver.Attempt) string {
-	if a.Error != "" {
-		return safe(a.Error, 200)
-	}
-	return "answer " + strconv.Itoa(a.Status) + ", " + format.Duration(a.Latency)
-}
-
 // eventObject is the part of an event about its object.
 type eventObject struct {
 	Options
@@ -193,11 +176,7 @@ func (p eventObject) operation() []Fact {
 		code  hook.Code
 	}{{"status", hook.FieldStatus, e.Status}, {"type", hook.FieldType, e.OperationType},
 		{"payment", hook.FieldPaymentType, e.PaymentType}} {
-		value := c.code.String()
-		if c.code.Given {
-			value = safe(p.codes.Lookup(c.f, c.code.Value).String(), 200)
-		}
-		out = append(out, Fact{Label: c.label, Value: value, Long: true})
+		out = append(out, Fact{Label: c.label, Value: safe(p.codes.Text(c.f, c.code), 200), Long: true})
 	}
 	out = append(out, Fact{Label: "visible", Value: eventFlag(e.IsVisible)}, p.stamp("created", e.CreatedAt),
 		p.stamp("updated", e.UpdatedAt))
@@ -383,28 +362,9 @@ func SetAside(s receiver.Stored) string {
 
 func eventStatus(e hook.Event, codes hook.Meanings) string {
 	if e.Object == hook.ObjectOperation {
-		return learntCode(hook.FieldStatus, e.Status, codes)
+		return codes.Text(hook.FieldStatus, e.Status)
 	}
 	return hook.StatusText(e.Object, e.Status)
-}
-
-// learntCode is an operation's code with its learnt meaning; "?" if evidence contradicts it, "not learned" if
-// nothing is known.
-func learntCode(f hook.Field, c hook.Code, codes hook.Meanings) string {
-	m := codes.Lookup(f, c.Value)
-	switch {
-	case !c.Given:
-		return c.String()
-	case m.Word == "" && m.Contradictions == 0:
-		return strconv.FormatInt(c.Value, 10) + ", not learned"
-	case m.Word == "":
-		return strconv.FormatInt(c.Value, 10) + ", undecided"
-	}
-	doubt := ""
-	if m.Contradictions > 0 {
-		doubt = "?"
-	}
-	return fmt.Sprintf("%d %s%s", c.Value, m.Word.Line(64), doubt)
 }
 
 // HookSettings lists the service's webhook settings without the secret, named by the flags that change them.
@@ -440,51 +400,12 @@ func OnOff(h api.HookSettings, label, member string, on bool) Fact {
 	return Fact{Name: label, Label: label, Value: value}
 }
 
-// Meaning is the learnt meaning of a numeric code.
-type Meaning struct {
-	Mark          // the word
-	Code   string // the number
-	Weight string // evidence for the word and against it
-	Seen   []string
-}
-
-// MeaningOf is the learnt meaning of a code, with each word that was seen with it.
-func MeaningOf(m hook.Meaning) Meaning {
-	out := Meaning{Mark: Mark{Look{SignGood, Good}, m.Word.Line(64)}, Code: strconv.FormatInt(m.Code, 10),
-		Weight: "for " + strconv.Itoa(m.Evidence) + ", against " + strconv.Itoa(m.Contradictions)}
-	switch {
-	case m.Word == "":
-		out.Mark = Mark{Look{SignUnknown, Bad}, "undecided"}
-		out.Weight = strconv.Itoa(m.Contradictions) + " observations disagree"
-	case m.Contradictions > 0:
-		out.Look = Look{SignWarn, Warn}
-	}
-	for _, e := range m.All {
-		seen := e.Word.Line(64) + ": " + strconv.Itoa(e.Count) + " seen, " + strconv.Itoa(e.Exact) + " exact matches"
-		if e.Sample != "" {
-			seen += ", for example " + e.Sample.Line(64)
-		}
-		out.Seen = append(out.Seen, seen)
-	}
-	return out
-}
-
-// MeaningColumns are the columns of what was learnt of codes.
-var MeaningColumns = []Column[hook.Meaning]{
-	textColumn("field", field.Column{}, func(m hook.Meaning) string { return safe(string(m.Field), 60) }),
-	numberColumn("code", field.Column{}, func(m hook.Meaning) int64 { return m.Code }),
-	column("word", field.Column{}, func(o Options, m hook.Meaning) Cell { return MeaningOf(m).Cell(o) }),
-	numberColumn("seen", field.Column{}, func(m hook.Meaning) int64 { return int64(m.Evidence) }),
-	numberColumn("against", field.Column{}, func(m hook.Meaning) int64 { return int64(m.Contradictions) }),
-	textColumn("other words", field.Column{}, func(m hook.Meaning) string {
-		var out []string
-		for _, e := range m.All {
-			if e.Word != m.Word {
-				out = append(out, e.Word.Line(40)+" "+strconv.Itoa(e.Count))
-			}
-		}
-		return strings.Join(out, ", ")
-	}),
+// CodeColumns are the columns of a list of codes.
+var CodeColumns = []Column[hook.Said]{
+	textColumn("field", field.Column{}, func(s hook.Said) string { return safe(string(s.Field), 60) }),
+	numberColumn("code", field.Column{}, func(s hook.Said) int64 { return s.Code }),
+	textColumn("word", field.Column{}, func(s hook.Said) string { return s.Word.Line(64) }),
+	textColumn("operation", field.Column{ID: true}, func(s hook.Said) string { return s.OPID.Line(64) }),
 }
 
 // RejectedColumns are the columns of a list of deliveries that were not accepted, in the context of this name.

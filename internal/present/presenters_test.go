@@ -17,7 +17,7 @@ var presenters = map[string]any{
 	"AskedFile.Facts": AskedFile.Facts, "PersonOf": PersonOf,
 	"AskedFinalize": AskedFinalize, "AskedOperation": AskedOperation, "AskedReplace": AskedReplace,
 	"AskedReplay": AskedReplay, "AskedResume": AskedResume, "AskedSession": AskedSession, "Attached": Attached,
-	"Attempt": Attempt, "AttemptAnswer": AttemptAnswer, "AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
+	"AuditArchived": AuditArchived, "AuditColumns": AuditColumns,
 	"AuditEntry": AuditEntry, "AuditEvent": AuditEvent, "AuditHashes": AuditHashes, "AuditListed": AuditListed, "AuditObject": AuditObject,
 	"AuditOutcome": AuditOutcome, "AuditText": func(s string) string { return AuditText(s, 300) }, "Begun": Begun,
 	"BorrowerColumns": BorrowerColumns, "Budget.Line": Budget.Line, "BudgetColumns": BudgetColumns,
@@ -40,7 +40,7 @@ var presenters = map[string]any{
 	"LockWord":  LockWord, "Mark.Cell": func(o Options, q approval.Request) Cell {
 		mark, _ := RequestState(o, q)
 		return mark.Cell(o)
-	}, "MeaningColumns": MeaningColumns, "MeaningOf": MeaningOf,
+	}, "CodeColumns": CodeColumns,
 	"Moment.By":        Moment.By,
 	"Moment.FieldName": Moment.FieldName, "Moment.Item": func(m Moment) (out []string) {
 		for _, c := range m.Changes {

@@ -69,18 +69,9 @@ type Webhook struct {
 func WebhookOf(s receiver.Stored, known hook.Meanings) Webhook {
 	out := Webhook{Key: s.Key, Trust: string(s.Status), At: s.ReceivedAt}
 	if e, err := s.Event(); err == nil && e.Status.Given {
-		out.Status = untrusted.Text(codeText(e.Status, known))
+		out.Status = untrusted.Text(known.Text(hook.FieldStatus, e.Status))
 	}
 	return out
-}
-
-// codeText is a status code with its learnt word, or marked as unlisted if nothing is known or evidence contradicts
-// it.
-func codeText(c hook.Code, known hook.Meanings) string {
-	if word, _, against := known.Meaning(hook.FieldStatus, c.Value); word != "" && against == 0 {
-		return strconv.FormatInt(c.Value, 10) + " " + string(word)
-	}
-	return c.String()
 }
 
 // Timeline is the history of an operation, oldest first: its known states (given oldest first) with their changes and

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"opdeck/api"
-	"opdeck/api/hook"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/note"
 )
@@ -16,18 +15,6 @@ func TestAmount(t *testing.T) {
 		"EUR 1e999999999":  "EUR 1e999999999", "EUR": "EUR", "\x1b[2J 5": "5 ·[2J", "EUR --": "EUR --"} {
 		if got := amount(in); got != want {
 			t.Errorf("%q: %q, not %q", in, got, want)
-		}
-	}
-}
-
-// TestCodesInAHistory: a learnt code is not called unlisted, a doubtful one has no
-// word.
-func TestCodesInAHistory(t *testing.T) {
-	l := hook.Meanings{{Field: hook.FieldStatus, Code: 2, Word: "PROCESSING", Evidence: 3},
-		{Field: hook.FieldStatus, Code: 3, Word: "SUCCESS", Evidence: 3, Contradictions: 1}}
-	for code, want := range map[int64]string{2: "2 PROCESSING", 3: "3 (unlisted)", 4: "4 (unlisted)"} {
-		if got := codeText(hook.Code{Value: code, Given: true}, l); got != want {
-			t.Errorf("%d: %s, want %s", code, got, want)
 		}
 	}
 }

@@ -34,15 +34,14 @@ type Feed interface {
 	// Next waits for events after seq, of any process, and returns at least one, oldest
 	// first; it ends when ctx ends.
 	Next(ctx context.Context, seq int64) ([]receiver.Stored, error)
-	// Codes returns the learnt meanings of numeric codes, of all processes.
-	Codes(ctx context.Context) ([]hook.Meaning, error)
+	// Codes returns the words of numeric codes.
+	Codes(ctx context.Context) (hook.Meanings, error)
 	// Trouble counts the events that are not merged and the rejected deliveries.
 	Trouble(ctx context.Context) (receiver.Trouble, error)
 	// Rejected returns the last rejected deliveries, newest first.
 	Rejected(ctx context.Context) ([]receiver.Rejection, error)
-	// Replay sends a stored event through the receiver again. The error means that its
-	// result could not be stored.
-	Replay(ctx context.Context, key string) (receiver.Attempt, error)
+	// Replay sends a stored event through the receiver and the index again.
+	Replay(ctx context.Context, key string) error
 }
 
 // Config has settings that do not change while the console runs.
@@ -77,7 +76,7 @@ func New(env *ui.Env, inbox receiver.Inbox, feed Feed, caller endpoint.Caller, c
 	s := &Screen{env: env, inbox: inbox, feed: feed, cfg: cfg, keys: env.Keys.Events, follow: true,
 		cells: present.EventColumns(nil), counts: map[receiver.Status]int64{}, stream: env.Requests()}
 	s.pages = &pages{env: env, inbox: inbox, feed: feed, caller: caller, cfg: cfg, me: api.ActorOf(env.Ctx),
-		replays: env.Requests(), hooks: env.Requests(), rejects: env.Requests()}
+		hooks: env.Requests(), rejects: env.Requests()}
 	s.rows = list.NewRows(func(it item) string { return it.Key }, s.row)
 	s.List = list.New(env, s, s.rows, list.Spec[receiver.Stored]{Title: "Events", Signs: legend(),
 		Place: ui.Place{Kind: ui.KindEvents}, Origin: "inbox",
@@ -172,7 +171,8 @@ func (s *Screen) itemKey(msg keymap.Press, it item) (ui.Action, tea.Cmd, bool) {
 	case s.keys.Operation.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: ui.KindOperation, ID: string(it.ObjectID)}}, nil, true
 	case s.Page == nil && k.List.Open.Match(msg):
-		return nil, s.pages.show(it), true
+		s.pages.show(it)
+		return nil, nil, true
 	}
 	return nil, nil, false
 }
@@ -418,34 +418,14 @@ func (s *pages) askReplay(it item) ui.Action {
 			s.list.Doing = "replaying"
 			feed, key := s.feed, it.Key
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
-				a, err := feed.Replay(ctx, key)
-				notice := replayed(a, err)
-				return func() (ui.Action, tea.Cmd) { return s.onReplayed(key, notice, err) }, notice
+				err := feed.Replay(ctx, key)
+				const done = "The event was processed again."
+				return func() (ui.Action, tea.Cmd) {
+					s.list.Doing = ""
+					return ui.Ended("The replay", done, err), nil
+				}, ui.EndedElsewhere("The replay", done, err)
 			})
 		}})
-}
-
-// replayed says the outcome of a replay.
-func replayed(a receiver.Attempt, err error) ui.Notify {
-	switch {
-	case err != nil:
-		return ui.EndedElsewhere("Not replayed", "", err)
-	case !a.OK():
-		return ui.Notify{Level: ui.Error, Text: "The receiver did not accept it: " + present.AttemptAnswer(a)}
-	}
-	return ui.Notify{Level: ui.Success, Text: "The event was processed again."}
-}
-
-func (s *pages) onReplayed(key string, notice ui.Notify, err error) (ui.Action, tea.Cmd) {
-	s.list.Doing = ""
-	var cmd tea.Cmd
-	if s.page.is(eventPage) && s.page.item.Key == key {
-		cmd = s.loadReplays(s.page)
-	}
-	if err != nil {
-		return ui.Failure("The replay", err), cmd
-	}
-	return notice, cmd
 }
 
 const (
@@ -460,7 +440,7 @@ type loaded struct {
 	older  int64
 	seq    int64
 	counts []receiver.Count
-	codes  []hook.Meaning
+	codes  hook.Meanings
 	bad    receiver.Trouble
 	at     time.Time
 }

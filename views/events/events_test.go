@@ -33,7 +33,6 @@ func TestListWide(t *testing.T) {
 
 func TestEvent(t *testing.T) {
 	f := full()
-	f.attempts = []receiver.Attempt{{Act: "replay", Target: "https://x.example/in", At: noon, Status: 204, Latency: 84 * time.Millisecond}, {Act: "forward", Target: "https://y.example/", At: noon, Error: "the target did not answer in time"}}
 	r, _ := open(t, f, here)
 	r.Send(uitest.Size(120, 60), uitest.Keys("k", "enter"))
 	golden.RequireEqual(t, []byte(r.View()))
@@ -79,7 +78,7 @@ func TestCodesPage(t *testing.T) {
 	golden.RequireEqual(t, []byte(r.View()))
 	r, _ = open(t, &fake{}, here)
 	r.Send(uitest.Key("="))
-	r.Has("No meanings learned yet")
+	r.Has("No code is known yet")
 }
 
 func TestFollow(t *testing.T) {
@@ -89,7 +88,7 @@ func TestFollow(t *testing.T) {
 	r.Has("following", "9 of 9")
 	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}, {operation(11, 1, 300)}}
 	r.Send(uitest.Key("r"))
-	r.Has("11 of 11", "2 SUCCESS? → 1 PENDING")
+	r.Has("11 of 11", "2 ? FAILED or SUCCESS → 1 PEN")
 	if fmt.Sprint(f.waits) != "[9 9 10 11]" {
 		t.Errorf("waited behind %v", f.waits)
 	}
@@ -230,10 +229,7 @@ func TestOldRowsGo(t *testing.T) {
 func TestReplay(t *testing.T) {
 	f := full()
 	var got []string
-	f.replay = func(key string) (receiver.Attempt, error) {
-		got = append(got, key)
-		return receiver.Attempt{Act: "local", Target: "receiver", Status: 200}, nil
-	}
+	f.replay = func(key string) error { got = append(got, key); return nil }
 	r, clock := open(t, f, here)
 	r.Send(uitest.Keys("u"), uitest.Key("y"), clock.Wait(time.Second))
 	if len(got) != 0 {
@@ -244,13 +240,13 @@ func TestReplay(t *testing.T) {
 	if fmt.Sprint(got) != "["+hookID(9)+"]" {
 		t.Errorf("%q", got)
 	}
-	f.replay = func(string) (receiver.Attempt, error) {
-		return receiver.Attempt{Act: "local", Target: "receiver", Error: "no hook_id"}, nil
+	f.replay = func(string) error {
+		return &api.Error{Kind: api.Refused, Public: "The event still cannot be used: no hook_id."}
 	}
 	r.Send(uitest.Keys("u"), clock.Wait(time.Second), uitest.Key("y"))
-	r.Has("The receiver did not accept it: no hook_id")
-	f.replay = func(string) (receiver.Attempt, error) { return receiver.Attempt{}, receiver.ErrNotFound }
-	r.Send(uitest.Keys("u"), clock.Wait(time.Second), uitest.Key("y"))
+	r.Has("The event still cannot be used: no hook_id.")
+	f.replay = func(string) error { return receiver.ErrNotFound }
+	r.Send(clock.Wait(time.Second), uitest.Key("esc"), uitest.Keys("u"), clock.Wait(time.Second), uitest.Key("y"))
 	r.Has("The replay failed")
 }
 
@@ -355,10 +351,9 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	f.rows[5] = stored(4, hook.TypeClient, hook.ObjectClient, `{"cuid":"c-1","status":3,"name":"\u001b[2J\u202e","lastname":"\u0007\n"}`)
-	f.attempts = []receiver.Attempt{{Act: bad, Target: bad, Error: bad}}
-	f.codes = []hook.Meaning{{Field: hook.Field(bad), Code: 1, Word: untrusted.Text(bad), Evidence: 1, All: []hook.Evidence{{Word: untrusted.Text(bad), Sample: untrusted.Text(bad)}}}}
+	f.codes = hook.Meanings{{Field: hook.Field(bad), Code: 1, Word: untrusted.Text(bad), OPID: untrusted.Text(bad)}}
 	f.hooks = func() (api.HookSettings, error) { return api.HookSettings{HookURL: untrusted.Text(bad)}, nil }
-	f.replay = func(string) (receiver.Attempt, error) { return receiver.Attempt{Target: bad, Error: bad}, nil }
+	f.replay = func(string) error { return &api.Error{Kind: api.Refused, Public: bad} }
 	r, clock := open(t, f, Config{Listen: bad, Verify: bad}, shelltest.Unmasked)
 	for range f.rows {
 		r.Send(uitest.Size(100, 60), uitest.Keys("enter", "J", "esc", "u"), clock.Wait(time.Second), uitest.Keys("y", "y", "Y", "esc", "up"))

@@ -30,8 +30,7 @@ type fake struct {
 	rows     []receiver.Stored // newest first
 	err      error
 	queries  []receiver.Filter
-	attempts []receiver.Attempt
-	codes    []hook.Meaning
+	codes    hook.Meanings
 	bad      receiver.Trouble
 	rejected []receiver.Rejection
 
@@ -39,7 +38,7 @@ type fake struct {
 	coming      [][]receiver.Stored // what the stream brings; then it ends
 	broken      error               // how the stream ends; nil: with the screen
 	waits       []int64
-	replay      func(key string) (receiver.Attempt, error)
+	replay      func(key string) error
 	hooks       func() (api.HookSettings, error)
 	set         func(api.HookSettings) error
 }
@@ -74,10 +73,6 @@ func (f *fake) Counts(context.Context) ([]receiver.Count, error) {
 	}
 	return out, nil
 }
-func (f *fake) Attempts(context.Context, string) ([]receiver.Attempt, error) {
-	f.calls++
-	return f.attempts, nil
-}
 func (f *fake) Next(_ context.Context, seq int64) ([]receiver.Stored, error) {
 	f.calls++
 	f.waits = append(f.waits, seq)
@@ -91,13 +86,13 @@ func (f *fake) Next(_ context.Context, seq int64) ([]receiver.Stored, error) {
 	f.coming = f.coming[1:]
 	return next, nil
 }
-func (f *fake) Codes(context.Context) ([]hook.Meaning, error)     { f.calls++; return f.codes, nil }
+func (f *fake) Codes(context.Context) (hook.Meanings, error)      { f.calls++; return f.codes, nil }
 func (f *fake) Trouble(context.Context) (receiver.Trouble, error) { f.calls++; return f.bad, nil }
 func (f *fake) Rejected(context.Context) ([]receiver.Rejection, error) {
 	f.calls++
 	return f.rejected, f.rejectedErr
 }
-func (f *fake) Replay(_ context.Context, key string) (receiver.Attempt, error) {
+func (f *fake) Replay(_ context.Context, key string) error {
 	f.calls++
 	return f.replay(key)
 }
@@ -155,9 +150,9 @@ func sample() []receiver.Stored {
 	return []receiver.Stored{operation(9, 1, 10), operation(8, 2, 90), conflict, bad, manual, unbound, cp, operation(2, 3, 60), operation(1, 1, 30)}
 }
 
-func meanings() []hook.Meaning {
-	return hook.Weigh([]hook.Evidence{{Field: hook.FieldStatus, Code: 1, Word: "PENDING", Count: 12, Exact: 12, Sample: opid}, {Field: hook.FieldStatus, Code: 2, Word: "SUCCESS", Count: 5, Exact: 4},
-		{Field: hook.FieldStatus, Code: 2, Word: "FAILED", Count: 1}, {Field: hook.FieldType, Code: 3, Word: "WITHDRAW", Count: 2}, {Field: hook.FieldType, Code: 3, Word: "DEPOSIT", Count: 2}})
+func meanings() hook.Meanings {
+	return hook.Meanings{{Field: hook.FieldStatus, Code: 1, Word: "PENDING", OPID: opid}, {Field: hook.FieldStatus, Code: 2, Word: "FAILED", OPID: opid},
+		{Field: hook.FieldStatus, Code: 2, Word: "SUCCESS", OPID: opid}, {Field: hook.FieldType, Code: 3, Word: "WITHDRAW", OPID: opid}}
 }
 
 func full() *fake { return &fake{rows: sample(), codes: meanings()} }

@@ -45,7 +45,6 @@ type page struct {
 	err  *api.Error // of that read
 
 	item     item
-	replays  []receiver.Attempt
 	rejected []receiver.Rejection // newest first
 	hooks    *api.HookSettings
 }
@@ -68,14 +67,12 @@ type pages struct {
 	codes hook.Meanings
 	bad   receiver.Trouble
 
-	replays *ui.Requests // replays of the event on the page
 	hooks   *ui.Requests // the service's settings
 	rejects *ui.Requests // the rejected deliveries
 }
 
 // stop ends the reads of a page.
 func (s *pages) stop() {
-	s.replays.Stop()
 	s.hooks.Stop()
 	s.rejects.Stop()
 }
@@ -86,19 +83,10 @@ func (s *pages) open(p *page, crumb string, fill func(w int) []string) {
 	s.list.Open(p.item.Key, crumb, fill)
 }
 
-// show opens an event and reads when it was processed again.
-func (s *pages) show(it item) tea.Cmd {
+// show opens an event.
+func (s *pages) show(it item) {
 	p := &page{item: it}
 	s.open(p, "Event "+draw.ID(it.Key, 13), func(w int) []string { return s.eventLines(p, w) })
-	return s.loadReplays(p)
-}
-
-func (s *pages) loadReplays(p *page) tea.Cmd {
-	inbox, key := s.inbox, p.item.Key
-	read := func(ctx context.Context) ([]receiver.Attempt, error) { return inbox.Attempts(ctx, key) }
-	return ui.Reading(s.env, s.replays, read, func(attempts []receiver.Attempt, _ time.Time, err error) {
-		p.replays, p.err = attempts, api.AsError(err)
-	})
 }
 
 const maxBody = 2000 // lines of a body on its page
@@ -122,7 +110,6 @@ func (s *pages) eventLines(p *page, w int) []string {
 		}
 		text.Cut(issue.Tone, issue.Line(o))
 	}
-	s.replayLines(p, text)
 	text.Section("Body as received")
 	if it.Sensitive() && s.env.Masked() {
 		text.Cut(theme.Dim, "It may contain account numbers; M reveals it for 30 s.")
@@ -132,57 +119,32 @@ func (s *pages) eventLines(p *page, w int) []string {
 	return text.Lines
 }
 
-// replayLines writes where an event was sent to; nothing for one that was sent nowhere.
-func (s *pages) replayLines(p *page, text *widget.Text) {
-	th, o := s.env.Theme, s.env.Present()
-	if p.err == nil && len(p.replays) == 0 {
-		return
-	}
-	text.Section("Replays and forwards")
-	if p.err != nil {
-		text.Cut(theme.Warn, th.Signs.Warn+" The replays could not be read: "+line(p.err.Public, 200))
-	}
-	for _, a := range p.replays {
-		answer, to := present.Attempt(o, a)
-		text.Add(th.Tone(answer.Tone).Render(answer.Line(o)) + th.Dim.Render(
-			draw.Cut("  "+to, max(text.Room()-4-draw.Width(answer.Text), 0))))
-	}
-}
-
-// codeLines is the page of what was learnt about numeric codes: the word, what
-// speaks for it, and what against it.
+// codeLines is the page of numeric codes: the word that the same operations have over REST, and one of them.
 func (s *pages) codeLines(w int) []string {
-	out := widget.NewText(s.env.Theme, w)
+	th, out := s.env.Theme, widget.NewText(s.env.Theme, w)
 	out.Title("Numeric codes and their meaning")
 	out.Gap()
 	out.Say(theme.Dim, "Webhooks send type, status and payment type of an operation as numbers, and the service does "+
-		"not publish what they mean. opdeck learns a meaning when an authenticated event and a read show the same moment "+
-		"of one operation. Nothing is guessed.")
+		"not publish what they mean. This is what the same operations say over REST at the same updatedAt. Nothing is "+
+		"guessed: if a code has two words, its meaning is not known.")
 	if len(s.codes) == 0 {
 		out.Gap()
-		out.Say(theme.Plain, "No meanings learned yet. opdeck learns them from events and reads of the same operations.")
+		out.Say(theme.Plain, "No code is known yet: opdeck needs a webhook and a read of the same operation.")
 	}
 	last := hook.Field("")
-	for _, m := range s.codes {
-		if m.Field != last {
-			last = m.Field
-			out.Section(line(string(m.Field), 60))
+	for _, c := range s.codes {
+		if c.Field != last {
+			last = c.Field
+			out.Section(line(string(c.Field), 60))
 		}
-		out.Add(s.meaning(m, out.Room())...)
+		tone, sign := theme.Good, th.Signs.Good
+		if s.codes.Word(c.Field, c.Code) == "" {
+			tone, sign = theme.Warn, th.Signs.Warn
+		}
+		out.Add(th.Tone(tone).Render(sign+" "+draw.Fit(strconv.FormatInt(c.Code, 10), 4)+" "+draw.Fit(c.Word.Line(64), 20)) +
+			"  " + th.Dim.Render(draw.Cut("operation "+c.OPID.Line(64), max(out.Room()-29, 0))))
 	}
 	return out.Lines
-}
-
-// meaning is one code: its line, and each word that was seen with it when there
-// are several.
-func (s *pages) meaning(m hook.Meaning, w int) []string {
-	th, is := s.env.Theme, present.MeaningOf(m)
-	out := []string{th.Tone(is.Tone).Render(th.SignOf(is.Sign)+" "+draw.Fit(is.Code, 4)+" "+draw.Fit(is.Word,
-		20)) + "  " + th.Dim.Render(draw.Cut(is.Weight, max(w-29, 0)))}
-	for _, seen := range is.Seen {
-		out = append(out, th.Dim.Render(draw.Cut("  "+seen, w)))
-	}
-	return out
 }
 
 // loadRejected reads the rejected deliveries.

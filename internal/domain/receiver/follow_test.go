@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"opdeck/api"
 	"opdeck/api/hook"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
@@ -38,10 +37,6 @@ func TestReplay(t *testing.T) {
 	}
 	if _, err := r.Replay(ctx, "none"); !errors.Is(err, receiver.ErrNotFound) {
 		t.Error(err)
-	}
-	all, err := in.Attempts(ctx, receivertest.ID(1))
-	if err != nil || len(all) != 1 || all[0].Act != "local" || !all[0].OK() {
-		t.Errorf("%+v %v", all, err)
 	}
 	if n := len(stored(t, in)); n != 2 {
 		t.Error(n, "rows")
@@ -86,38 +81,6 @@ func TestNotify(t *testing.T) {
 	cancel()
 	if _, err := follow.Next(done); !errors.Is(err, context.Canceled) {
 		t.Error(err)
-	}
-}
-
-// The whole way from two deliveries and two reads to the meaning of a code.
-func TestLearn(t *testing.T) {
-	ctx := context.Background()
-	in := openInbox(t)
-	r := start(t, receiver.Options{Inbox: in})
-	deliver(t, r, receivertest.Body(1, "op"), 200)
-	receivertest.Deliver(t, in, bytes.Replace(receivertest.Body(2, "op"), []byte(`"status":1`), []byte(`"status":9`), 1))
-	read := api.Operation{OPID: "op", Status: "PENDING", Type: "WITHDRAW", UpdatedAt: api.At(time.Unix(1_700_000_001, 0))}
-	for range 2 {
-		if n, err := receiver.Learn(ctx, in, read, clock); err != nil || n != 2 {
-			t.Fatal(n, err)
-		}
-	}
-	read.UpdatedAt = api.At(time.Unix(1_700_000_002, 0)) // the moment of the unverified one
-	if n, err := receiver.Learn(ctx, in, read, clock); err != nil || n != 0 {
-		t.Error("learnt from an unverified event:", n, err)
-	}
-	all, err := in.Evidence(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := hook.Meanings(hook.Weigh(all))
-	if got := l.Lookup(hook.FieldStatus, 1).String() + ", " + l.Lookup(hook.FieldType, 3).String() + ", " +
-		l.Lookup(hook.FieldStatus, 9).String(); got != "1 PENDING (seen once), 3 WITHDRAW (seen once), 9, meaning not learned" {
-		t.Error(got)
-	}
-	read.OPID = "unheard of"
-	if n, err := receiver.Learn(ctx, in, read, clock); err != nil || n != 0 {
-		t.Error(n, err)
 	}
 }
 

@@ -141,20 +141,6 @@ func (a Arrivals) Stalled(now time.Time) bool {
 	return a.N >= fewArrivals && now.Sub(a.Last) > max(Silence, 2*a.Most)
 }
 
-// Attempt is one replay or forward of a stored delivery.
-type Attempt struct {
-	Key     string
-	Act     string // "replay", "forward" or "local": through our own receiver
-	Target  string // scheme, host and path only
-	At      time.Time
-	Status  int           // HTTP status, 0 without an answer
-	Latency time.Duration // to the µs
-	Error   string        // a sentence; "" with an answer
-}
-
-// OK reports whether the target accepted the delivery (2xx, or stored locally).
-func (a Attempt) OK() bool { return a.Error == "" && a.Status >= 200 && a.Status < 300 }
-
 // ErrNotFound: the inbox has no such delivery.
 var ErrNotFound = errors.New("the inbox has no such event")
 
@@ -175,11 +161,6 @@ type Inbox interface {
 	Counts(ctx context.Context) ([]Count, error)
 	// Arrivals summarises the deliveries among the last rows that came from the network and are not quarantined.
 	Arrivals(ctx context.Context, rows int) (Arrivals, error)
-	// AddAttempt stores an attempt, Attempts returns those of a key, newest first.
-	AddAttempt(ctx context.Context, a Attempt) error
-	Attempts(ctx context.Context, key string) ([]Attempt, error)
-	// AddPairs stores what an operation's reads and events show about codes. A repeated pair counts once.
-	AddPairs(ctx context.Context, pairs []hook.Pair) error
 }
 
 // Retry is an event that could not be merged into the index and is retried.

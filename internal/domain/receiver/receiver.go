@@ -136,26 +136,17 @@ func (r *Receiver) store(ctx context.Context, rec Record) (Result, error) {
 	return res, nil
 }
 
-// Replay decodes a stored delivery again and notifies the listeners. It adds no row, but stores the attempt. The
-// error is a *hook.Malformed if it is still unusable.
+// Replay decodes a stored delivery again and notifies the listeners. It adds no row. The error is a *hook.Malformed if
+// it is still unusable.
 func (r *Receiver) Replay(ctx context.Context, key string) (Stored, error) {
 	s, err := r.opt.Inbox.Get(ctx, key)
-	if err != nil {
-		return Stored{}, err
+	if err == nil {
+		_, err = s.Event()
 	}
-	a := Attempt{Key: s.Key, Act: "local", Target: "receiver", At: r.opt.Now().UTC(), Status: 200}
-	_, bad := s.Event()
-	if bad != nil {
-		a.Status, a.Error = 0, bad.Error()
+	if err == nil {
+		r.notify()
 	}
-	if err := r.opt.Inbox.AddAttempt(ctx, a); err != nil {
-		return s, err
-	}
-	if bad != nil {
-		return s, bad
-	}
-	r.notify()
-	return s, nil
+	return s, err
 }
 
 // recordOf makes the record of an accepted body. It cannot fail: an unusable one is quarantined with the reason.

@@ -15,9 +15,8 @@ import (
 	"opdeck/internal/store"
 )
 
-// Inbox stores the webhooks of one machine account in a bulk database, with the attempts to forward them, the
-// evidence about their codes, the progress of the merge into the index, and the rejected deliveries. It neither shows
-// nor changes data of other accounts.
+// Inbox stores the webhooks of one machine account in a bulk database, with the words of their codes, the progress of
+// the merge into the index, and the rejected deliveries. It neither shows nor changes data of other accounts.
 type Inbox struct {
 	db      *store.DB
 	account account
@@ -209,29 +208,6 @@ func (b *Inbox) Arrivals(ctx context.Context, rows int) (a receiver.Arrivals, er
 	return a, err
 }
 
-// AddAttempt implements receiver.Inbox.
-func (b *Inbox) AddAttempt(ctx context.Context, a receiver.Attempt) error {
-	return b.write(ctx, func(tx *store.Tx, scope int64) error {
-		return tx.Exec(ctx, "INSERT INTO hook_attempt (scope, hook_key, act, target, at_us, status, latency_us, error) "+
-			"VALUES ("+store.Marks(8)+")", scope, a.Key, a.Act, a.Target, micros(a.At), a.Status, a.Latency.Microseconds(),
-			strings.ToValidUTF8(a.Error, "?"))
-	})
-}
-
-// Attempts implements receiver.Inbox.
-func (b *Inbox) Attempts(ctx context.Context, key string) ([]receiver.Attempt, error) {
-	where, of := b.account.in("a")
-	return store.List(ctx, b.db, func(scan store.Scan) (receiver.Attempt, error) {
-		var a receiver.Attempt
-		var at, latency int64
-		err := scan(&a.Key, &a.Act, &a.Target, &at, &a.Status, &latency, &a.Error)
-		a.At, a.Latency = fromMicros(at), time.Duration(latency)*time.Microsecond
-		return a, err
-	}, "SELECT hook_key, act, target, at_us, status, latency_us, error FROM hook_attempt a WHERE "+where+
-		" AND hook_key = ? ORDER BY id DESC LIMIT ?",
-		append(of, key, pageMax)...)
-}
-
 // tokenSpare is how much longer than needed a token is remembered, because hosts' clocks differ.
 const tokenSpare = 24 * time.Hour
 
@@ -298,8 +274,8 @@ const ended = `SELECT h.seq FROM hook h WHERE h.last_us < ?
 		AND t.until_us >= ?)
 	ORDER BY h.last_us LIMIT ?`
 
-// Prune removes up to limit deliveries last received before a time, of all accounts, with the attempts to forward
-// them, and returns how many. Tokens have expired by now.
+// Prune removes up to limit deliveries last received before a time, of all accounts, and returns how many. Tokens have
+// expired by now.
 func Prune(ctx context.Context, bulk *store.DB, before, now time.Time, limit int) (n int, err error) {
 	err = bulk.WriteIdle(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {
@@ -312,13 +288,8 @@ func Prune(ctx context.Context, bulk *store.DB, before, now time.Time, limit int
 		if n = len(seqs); n == 0 {
 			return nil
 		}
-		these := "seq IN (" + store.Marks(n) + ")"
-		args := argsOf(seqs, func(seq int64) any { return seq })
-		if err := tx.Exec(ctx, "DELETE FROM hook_attempt WHERE (scope, hook_key) IN (SELECT scope, hook_key FROM hook WHERE "+
-			these+")", args...); err != nil {
-			return err
-		}
-		return tx.Exec(ctx, "DELETE FROM hook WHERE "+these, args...)
+		return tx.Exec(ctx, "DELETE FROM hook WHERE seq IN ("+store.Marks(n)+")",
+			argsOf(seqs, func(seq int64) any { return seq })...)
 	})
 	return n, err
 }
@@ -411,12 +382,13 @@ func (b *Inbox) Backlog(ctx context.Context) (out receiver.Backlog, err error) {
 	return out, err
 }
 
-// AddPairs implements receiver.Inbox. It stops counting a code and word at
-// hook.MaxEvidence; another word for the code is always kept.
-func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
+// AddWords stores words of codes; those that are known already change nothing.
+func (b *Inbox) AddWords(ctx context.Context, words []hook.Said) error {
 	return b.write(ctx, func(tx *store.Tx, scope int64) error {
-		for _, p := range pairs {
-			if err := addPair(ctx, tx, scope, p); err != nil {
+		for _, w := range words {
+			if err := tx.Exec(ctx, "INSERT INTO hook_word (scope, field, code, word, opid) VALUES ("+store.Marks(5)+
+				") ON CONFLICT (scope, field, code, word) DO NOTHING", scope, string(w.Field), w.Code, string(w.Word),
+				string(w.OPID)); err != nil {
 				return err
 			}
 		}
@@ -424,31 +396,12 @@ func (b *Inbox) AddPairs(ctx context.Context, pairs []hook.Pair) error {
 	})
 }
 
-func addPair(ctx context.Context, tx *store.Tx, scope int64, p hook.Pair) error {
-	key := []any{scope, string(p.Field), p.Code, string(p.Word)}
-	var n int
-	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM hook_code WHERE scope = ? AND field = ? AND code = ? AND word = ?",
-		key...).Scan(&n); err != nil {
-		return err
-	}
-	if n >= hook.MaxEvidence {
-		return nil
-	}
-	row := append(key, string(p.OPID), p.At.Seconds, int64(p.At.Nanos), store.Bit(p.Exact))
-	return tx.Exec(ctx, "INSERT INTO hook_code (scope, field, code, word, opid, at_s, at_ns, exact) VALUES ("+
-		store.Marks(8)+") ON CONFLICT (scope, field, code, word, opid, at_s, at_ns) DO UPDATE SET exact = excluded.exact "+
-		"WHERE excluded.exact > hook_code.exact", row...)
-}
-
-// Evidence is what all processes have seen of codes.
-func (b *Inbox) Evidence(ctx context.Context) ([]hook.Evidence, error) {
-	where, of := b.account.in("c")
-	return store.List(ctx, b.db, func(scan store.Scan) (hook.Evidence, error) {
-		var e hook.Evidence
-		var word, sample string
-		err := scan((*string)(&e.Field), &e.Code, &word, &e.Count, &e.Exact, &sample)
-		e.Word, e.Sample = untrusted.Text(word), untrusted.Text(sample)
-		return e, err
-	}, "SELECT field, code, word, COUNT(*), CAST(SUM(exact) AS BIGINT), MIN(opid) FROM hook_code c WHERE "+where+
-		" GROUP BY field, code, word ORDER BY field, code, word", of...)
+// Words returns all words of codes, ordered by field, code and word.
+func (b *Inbox) Words(ctx context.Context) (hook.Meanings, error) {
+	where, of := b.account.in("w")
+	return store.List(ctx, b.db, func(scan store.Scan) (hook.Said, error) {
+		var s hook.Said
+		err := scan((*string)(&s.Field), &s.Code, (*string)(&s.Word), (*string)(&s.OPID))
+		return s, err
+	}, "SELECT field, code, word, opid FROM hook_word w WHERE "+where+" ORDER BY field, code, word", of...)
 }

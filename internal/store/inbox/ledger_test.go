@@ -207,16 +207,13 @@ func twoAccounts(t *testing.T, open account) {
 	ctx := context.Background()
 	a, b := open("a"), open("b")
 	insert(t, a, receivertest.Record(1, "op"), receivertest.Record(2, "op"))
-	pair := []hook.Pair{{Field: hook.FieldStatus, Code: 1, Word: "PENDING", OPID: "op",
-		At: hook.Stamp{Seconds: 1, Given: true}}}
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(a.AddPairs(ctx, pair))
-	check(a.AddAttempt(ctx, receiver.Attempt{Key: receivertest.ID(1), Act: "forward", At: receivertest.Start}))
+	check(a.AddWords(ctx, []hook.Said{{Field: hook.FieldStatus, Code: 1, Word: "PENDING", OPID: "op"}}))
 	check(a.Advance(ctx, 1, receiver.Retry{}.Again(receivertest.ID(1), "locked", receivertest.Start)))
 	check(a.Reject(ctx, []receiver.RejectCount{{Reason: "token", N: 1, First: receivertest.Start,
 		Last: receivertest.Start}}, []receiver.Rejection{{At: receivertest.Start, Reason: "token"}}))
@@ -228,20 +225,19 @@ func twoAccounts(t *testing.T, open account) {
 		last, err3 := in.LastSeq(ctx)
 		counts, err4 := in.Counts(ctx)
 		came, err5 := in.Arrivals(ctx, 10)
-		tries, err6 := in.Attempts(ctx, receivertest.ID(1))
-		learnt, err7 := in.Evidence(ctx)
+		words, err7 := in.Words(ctx)
 		mark, err8 := in.Merged(ctx)
 		due, err9 := in.Due(ctx, receivertest.Start.Add(time.Hour), 10)
 		backlog, err10 := in.Backlog(ctx)
 		kept, err11 := in.Rejected(ctx, 10)
 		why, err12 := in.RejectCounts(ctx)
 		_, oneErr := in.Rejection(ctx, 1)
-		check(errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12))
+		check(errors.Join(err1, err2, err3, err4, err5, err7, err8, err9, err10, err11, err12))
 		if !errors.Is(getErr, receiver.ErrNotFound) || !errors.Is(oneErr, receiver.ErrNotFound) || mark != 0 || last != 0 ||
 			backlog != (receiver.Backlog{}) ||
-			len(list)+len(after)+len(counts)+came.N+len(tries)+len(learnt)+len(due)+len(kept)+len(why) != 0 {
-			t.Errorf("an empty inbox shows %v %v %v %v %v %v %v %d %v %+v %v %v %v", getErr, list, after, last, counts, tries,
-				learnt, mark, due, backlog, kept, why, oneErr)
+			len(list)+len(after)+len(counts)+came.N+len(words)+len(due)+len(kept)+len(why) != 0 {
+			t.Errorf("an empty inbox shows %v %v %v %v %v %+v %v %d %v %+v %v %v", getErr, list, after, last, counts, words,
+				mark, due, backlog, kept, why, oneErr)
 		}
 	}
 	empty(b)

@@ -40,13 +40,10 @@ func TestPrune(t *testing.T) {
 		tokened := put(in, 11, func(r *receiver.Record) {
 			r.Token = &hook.TokenUse{ID: sha256.Sum256([]byte("t")), Until: at.Add(100 * 24 * time.Hour)}
 		})
-		last := put(in, 12, nil)
+		put(in, 12, nil)
 		young := put(in, 13, func(r *receiver.Record) { r.ReceivedAt = at.Add(48 * time.Hour) })
 		put(other, 14, nil)
 		unmerged := put(in, 15, nil)
-		if err := in.AddAttempt(ctx, receiver.Attempt{Key: last.Key, At: at}); err != nil {
-			t.Fatal(err)
-		}
 		if err := in.Advance(ctx, young.Seq, receiver.Retry{Key: retried.Key, Tries: 1, First: at, Last: at, Next: at}); err != nil {
 			t.Fatal(err)
 		}
@@ -72,9 +69,6 @@ func TestPrune(t *testing.T) {
 		left, err := in.List(ctx, receiver.Filter{})
 		if err != nil || len(left) != 4 || left[0].Key != unmerged.Key || left[1].Key != young.Key || left[2].Key != tokened.Key || left[3].Key != retried.Key {
 			t.Errorf("%d are left, %v", len(left), err)
-		}
-		if tries, err := in.Attempts(ctx, last.Key); err != nil || len(tries) != 0 {
-			t.Error(tries, err)
 		}
 		if n, err := inbox.PruneRejected(ctx, st.Bulk, before, 5); err != nil || n != 1 {
 			t.Error(n, err)

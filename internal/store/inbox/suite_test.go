@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"opdeck/api/hook"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/store"
@@ -40,7 +39,7 @@ func suite(t *testing.T, open func(t *testing.T) account) {
 	for name, test := range map[string]func(*testing.T, *inbox.Inbox){
 		"keeps every byte": keeps, "same twice": duplicates, "conflict": conflicts, "one after another": oneAfterAnother,
 		"raised": raised, "lists": lists, "after": after, "parallel": parallel,
-		"attempts": attempts, "codes": codes, "arrivals": arrivals, "ledger": ledger, "rejects": rejects,
+		"words": words, "arrivals": arrivals, "ledger": ledger, "rejects": rejects,
 		"late tokens": lateTokens,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)("machine")) })
@@ -313,45 +312,18 @@ func parallel(t *testing.T, in *inbox.Inbox) {
 	}
 }
 
-func attempts(t *testing.T, in *inbox.Inbox) {
+// words are kept once, with the first operation that showed them.
+func words(t *testing.T, in *inbox.Inbox) {
 	ctx := context.Background()
-	a := receiver.Attempt{Key: "k", Act: "forward", Target: "https://a.test/x", At: receivertest.Start, Status: 204,
-		Latency: 1234 * time.Microsecond}
-	b := receiver.Attempt{Key: "k", Act: "replay", Target: "https://a.test/x", At: receivertest.Start.Add(time.Second),
-		Error: "bad \xff"}
-	for _, x := range []receiver.Attempt{a, b} {
-		if err := in.AddAttempt(ctx, x); err != nil {
+	first := hook.Said{Field: hook.FieldStatus, Code: 1, Word: "PENDING", OPID: "op"}
+	again, other := first, first
+	again.OPID, other.Word = "another", "NEW"
+	for range 2 {
+		if err := in.AddWords(ctx, []hook.Said{first, again, other}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := in.Attempts(ctx, "k")
-	b.Error = "bad ?"
-	if err != nil || !slices.Equal(got, []receiver.Attempt{b, a}) || got[0].OK() || !got[1].OK() {
-		t.Error(got, err)
-	}
-	if got, err := in.Attempts(ctx, "other"); err != nil || len(got) != 0 {
-		t.Error(got, err)
-	}
-}
-
-func codes(t *testing.T, in *inbox.Inbox) {
-	ctx := context.Background()
-	pair := func(word string, n int, exact bool) hook.Pair {
-		return hook.Pair{Field: hook.FieldStatus, Code: 1, Word: untrusted.Text(word), OPID: "op",
-			At: hook.Stamp{Seconds: int64(n), Given: true}, Exact: exact}
-	}
-	var many []hook.Pair
-	for i := range hook.MaxEvidence + 5 {
-		many = append(many, pair("PENDING", i, false))
-	}
-	if err := in.AddPairs(ctx, append(many, pair("NEW", 1, true), pair("NEW", 1, false), pair("NEW", 2, false),
-		pair("NEW", 2, true))); err != nil {
-		t.Fatal(err)
-	}
-	all, err := in.Evidence(ctx)
-	want := []hook.Evidence{{Field: hook.FieldStatus, Code: 1, Word: "NEW", Count: 2, Exact: 2, Sample: "op"},
-		{Field: hook.FieldStatus, Code: 1, Word: "PENDING", Count: hook.MaxEvidence, Sample: "op"}}
-	if err != nil || !slices.Equal(all, want) {
+	if all, err := in.Words(ctx); err != nil || !slices.Equal(all, hook.Meanings{other, first}) {
 		t.Errorf("%+v %v", all, err)
 	}
 }

@@ -115,10 +115,9 @@ type eventJSON struct {
 	Bound         bool            `json:"bound"` // the authentication covers the body
 	Reason        string          `json:"reason,omitempty"`
 	Detail        string          `json:"detail,omitempty"`
-	Body          json.RawMessage `json:"body,omitempty"`     // unchanged, if it is JSON
-	Raw           []byte          `json:"raw,omitempty"`      // else its bytes in base64
-	Attempts      []attemptJSON   `json:"attempts,omitempty"` // replays
-	Waiting       *waitingJSON    `json:"waiting,omitempty"`  // it is not merged into the index yet
+	Body          json.RawMessage `json:"body,omitempty"`    // unchanged, if it is JSON
+	Raw           []byte          `json:"raw,omitempty"`     // else its bytes in base64
+	Waiting       *waitingJSON    `json:"waiting,omitempty"` // it is not merged into the index yet
 }
 
 // waitingJSON is an event to be merged again.
@@ -127,15 +126,6 @@ type waitingJSON struct {
 	Reason string    `json:"reason"`
 	First  time.Time `json:"first_at"`
 	Next   time.Time `json:"next_at"`
-}
-
-type attemptJSON struct {
-	At      time.Time `json:"at"`
-	Act     string    `json:"act"`
-	Target  string    `json:"target"`
-	Status  int       `json:"status"`
-	TookMS  float64   `json:"took_ms"`
-	Problem string    `json:"problem,omitempty"`
 }
 
 func jsonOf(s receiver.Stored, whose string, body bool) eventJSON {
@@ -163,11 +153,6 @@ func bodyOf(b []byte) (whole json.RawMessage, raw []byte) {
 	return nil, b
 }
 
-func attemptOf(a receiver.Attempt) attemptJSON {
-	return attemptJSON{At: a.At.UTC(), Act: a.Act, Target: a.Target, Status: a.Status,
-		TookMS: float64(a.Latency.Microseconds()) / 1000, Problem: a.Error}
-}
-
 // inboxError words a missing event.
 func inboxError(err error) error {
 	if errors.Is(err, receiver.ErrNotFound) {
@@ -191,20 +176,12 @@ func eventShowCommand(r *root) *cobra.Command {
 		if err != nil {
 			return inboxError(err)
 		}
-		tries, err := inbox.Attempts(ctx, args[0])
-		if err != nil {
-			return err
-		}
 		known, err := a.Hooks().Meanings(ctx)
 		if err != nil {
 			return err
 		}
-		o := r.options(ctx, a)
-		e := jsonOf(s, whose, true)
-		for _, t := range tries {
-			e.Attempts = append(e.Attempts, attemptOf(t))
-		}
-		if err := out.card(e, eventCard(o, present.EventOf(s), whose, tries, known)); err != nil || r.output != "table" {
+		card := eventCard(r.options(ctx, a), present.EventOf(s), whose, known)
+		if err := out.card(jsonOf(s, whose, true), card); err != nil || r.output != "table" {
 			return err
 		}
 		return r.printBody(s.Raw)
@@ -213,16 +190,11 @@ func eventShowCommand(r *root) *cobra.Command {
 }
 
 // eventCard is a whole event without its body.
-func eventCard(o present.Options, e present.Event, whose string, tries []receiver.Attempt, known hook.Meanings) *table {
+func eventCard(o present.Options, e present.Event, whose string, known hook.Meanings) *table {
 	trust, _ := present.Trust(e.Stored)
 	head := present.Section{Facts: []present.Fact{{Label: "context", Value: whose},
 		{Label: "type", Value: present.EventType(e.Type)}, {Label: "trust", Value: trust.Word}}}
-	var sent present.Section
-	for _, a := range tries {
-		answer, to := present.Attempt(o, a)
-		sent.Facts = append(sent.Facts, present.Fact{Label: "sent", Value: to + ": " + answer.Text})
-	}
-	return card(append(append([]present.Section{head}, present.EventFacts(o, e, known)...), sent))
+	return card(append([]present.Section{head}, present.EventFacts(o, e, known)...))
 }
 
 // printBody prints a body for people, quoted if it is not JSON.
@@ -234,45 +206,31 @@ func (r *root) printBody(b []byte) error {
 	return err
 }
 
-// codeJSON is what is known of one numeric code: the word seen with it ("" for a tie), how often, and how often
-// others.
+// codeJSON is a word that the service says over REST for a code of its webhooks. Two words for one code mean that its
+// meaning is not known.
 type codeJSON struct {
-	Field          string     `json:"field"`
-	Code           int64      `json:"code"`
-	Word           string     `json:"word"`
-	Evidence       int        `json:"evidence"`
-	Contradictions int        `json:"contradictions"`
-	All            []seenJSON `json:"all"`
-}
-
-// seenJSON is one word seen with a code; exact counts observations with equal times.
-type seenJSON struct {
-	Word   string `json:"word"`
-	Count  int    `json:"count"`
-	Exact  int    `json:"exact"`
-	Sample string `json:"sample_opid"`
+	Field string `json:"field"`
+	Code  int64  `json:"code"`
+	Word  string `json:"word"`
+	OPID  string `json:"opid"` // an operation that showed it
 }
 
 func eventCodesCommand(r *root) *cobra.Command {
 	return printsList(r, &cobra.Command{Long: "The service does not publish the meaning of the numbers in operation " +
-		"webhooks. opdeck learns\n" +
-		"them from a webhook and a read of the same operation at the same time. It guesses nothing."},
+		"webhooks. This lists\n" +
+		"what the same operations say over REST at the same updatedAt. opdeck guesses nothing: if a\n" +
+		"code has two words, its meaning is not known."},
 		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
 			known, err := a.Hooks().Meanings(ctx)
 			if err != nil {
 				return err
 			}
-			var codes []codeJSON
-			for _, m := range known {
-				code := codeJSON{Field: string(m.Field), Code: m.Code, Word: string(m.Word), Evidence: m.Evidence,
-					Contradictions: m.Contradictions}
-				for _, e := range m.All {
-					code.All = append(code.All, seenJSON{string(e.Word), e.Count, e.Exact, string(e.Sample)})
-				}
-				codes = append(codes, code)
+			codes := make([]codeJSON, len(known))
+			for i, s := range known {
+				codes[i] = codeJSON{string(s.Field), s.Code, string(s.Word), string(s.OPID)}
 			}
-			return out.print(codes, codes, listed(r.options(ctx, a), present.MeaningColumns, known).
-				none("No codes learned yet: opdeck needs a webhook and a read of the same operation."))
+			return out.print(codes, codes, listed(r.options(ctx, a), present.CodeColumns, known).
+				none("No code is known yet: opdeck needs a webhook and a read of the same operation."))
 		})
 }
 
@@ -322,17 +280,9 @@ func eventReplayCommand(r *root) *cobra.Command {
 }
 
 func replay(r *root, ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
-	rec, err := a.Hooks().Receiver(r.env.Getenv, false)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
-	s, err := rec.Replay(mask.ByCaller(ctx), key)
+	s, err := a.Hooks().Replay(mask.ByCaller(ctx), r.env.Getenv, key)
 	if err != nil {
 		return inboxError(err)
-	}
-	if err := a.Hooks().Merge(ctx, s); err != nil {
-		return err
 	}
 	return out.report(jsonOf(mask.For(ctx, s), a.Context.Name, false), "Replayed through opdeck's own receiver.")
 }

@@ -45,12 +45,11 @@ func operationGetCommand(r *root) *cobra.Command {
 		"else is changed. --reveal prints them, for a role that may, and the audit trail records it."}
 	return streams(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
 		if len(args) == 1 && args[0] != "-" {
-			sent := a.Now()
 			op, err := operationOf(ctx, a, args[0])
 			if err != nil {
 				return err
 			}
-			a.Hooks().Learn(ctx, op, sent)
+			a.Hooks().Join(ctx, op)
 			return out.card(answerJSON{Item: &op}, operationCard(r.options(ctx, a), op, a.Client.Phase(op)))
 		}
 		return getMany(r, ctx, a, args, out)

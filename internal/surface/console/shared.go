@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -312,8 +311,8 @@ func (d deliveries) Next(ctx context.Context, seq int64) ([]receiver.Stored, err
 	return receiver.Follow(d.app.Hooks().Inbox(), seq, time.Second, nil).Next(ctx)
 }
 
-// Codes returns the learnt meanings of numeric codes.
-func (d deliveries) Codes(ctx context.Context) ([]hook.Meaning, error) {
+// Codes returns the words of numeric codes.
+func (d deliveries) Codes(ctx context.Context) (hook.Meanings, error) {
 	return d.app.Hooks().Meanings(ctx)
 }
 
@@ -328,26 +327,12 @@ func (d deliveries) Rejected(ctx context.Context) ([]receiver.Rejection, error) 
 }
 
 // Replay passes a stored event to the receiver again.
-func (d deliveries) Replay(ctx context.Context, key string) (receiver.Attempt, error) {
+func (d deliveries) Replay(ctx context.Context, key string) error {
 	if err := api.Need(ctx, "replay event", api.MayHooks); err != nil {
-		return receiver.Attempt{}, err
+		return err
 	}
-	rec, err := d.app.Hooks().Receiver(os.Getenv, false)
-	if err != nil {
-		return receiver.Attempt{}, err
-	}
-	defer func() { _ = rec.Close(context.WithoutCancel(ctx)) }()
-	try := receiver.Attempt{Act: "local", Target: "receiver", Status: 200}
-	stored, err := rec.Replay(ctx, key)
-	var bad *hook.Malformed
-	switch {
-	case errors.As(err, &bad):
-		try.Error = bad.Error()
-		return try, nil
-	case err != nil:
-		return try, err
-	}
-	return try, d.app.Hooks().Merge(ctx, stored)
+	_, err := d.app.Hooks().Replay(ctx, os.Getenv, key)
+	return err
 }
 
 // sharedSession is the session for its screen, with the doctor.
