@@ -406,6 +406,9 @@ func Migrate(ctx context.Context, opt Options) (done Migration, err error) {
 	}
 	st, err := store.Open(ctx, store.Options{URL: cfg.Store.URL, Dir: state, Upgrading: opt.Upgrading, Notice: opt.Notice,
 		Migrations: opt.migrations})
+	if store.IsKind(err, store.InUse) {
+		return done, &api.Error{Kind: api.Refused, Public: "Nothing was migrated: " + err.Error() + ".", Err: err}
+	}
 	if err != nil {
 		return done, storeError(err)
 	}

@@ -317,6 +317,8 @@ func storeFault(err error, engine string) verdict.Store {
 		if out.State = verdict.StoreDenied; e.Mounted() {
 			out.State = verdict.StoreReadOnly
 		}
+	case store.NoRight:
+		out.State, out.Says = verdict.StoreDenied, store.Says(err)
 	case store.Unavailable:
 		switch e.Code() {
 		case "28P01", "28000":
@@ -719,7 +721,8 @@ func (a factReader) tryToRecord(ctx context.Context, noted string) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	err := journal.Recordable(ctx, a.app.Store.Core, a.app.Scope())
-	if trouble := (*store.Error)(nil); errors.As(err, &trouble) || ctx.Err() != nil {
+	trouble := (*store.Error)(nil)
+	if errors.As(err, &trouble) && trouble.Kind != store.NoRight || ctx.Err() != nil {
 		return err
 	}
 	now := tried{at: a.app.Now()}

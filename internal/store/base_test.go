@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"opdeck/internal/store"
 	"opdeck/internal/store/files"
@@ -221,6 +224,41 @@ func TestNewerTablesAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAMissingRightNamesItsGrant: a user who may create no tables is told the statement, and with it the store opens.
+func TestAMissingRightNamesItsGrant(t *testing.T) {
+	at := storetest.Bare(t, store.Postgres)
+	run := func(statement string) {
+		t.Helper()
+		conn, err := pgx.Connect(context.Background(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(context.Background())
+		if _, err := conn.Exec(context.Background(), statement); err != nil {
+			t.Fatal(statement, err)
+		}
+	}
+	run("CREATE ROLE newcomer LOGIN")
+	run("REVOKE CREATE ON SCHEMA public FROM PUBLIC") // what PostgreSQL 15 and newer begin with
+	t.Cleanup(func() { run("DROP OWNED BY newcomer"); run("DROP ROLE newcomer") })
+	to, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.User = url.User("newcomer")
+	_, err = store.Open(context.Background(), store.Options{URL: to.String()})
+	_, grant, said := strings.Cut(store.Says(err), "gives the right: ")
+	if !store.IsKind(err, store.NoRight) || !said || !strings.HasPrefix(grant, "GRANT ") {
+		t.Fatalf("%v, %q", err, store.Says(err))
+	}
+	run(grant)
+	s, err := store.Open(context.Background(), store.Options{URL: to.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
 }
 
 func TestUnreachableServerIsNamedWithoutSecrets(t *testing.T) {

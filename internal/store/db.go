@@ -46,13 +46,15 @@ type DB struct {
 	path     string      // SQLite: the file, "" in memory
 	index    bool        // SQLite file: what it holds is read again from the service
 	dsn      string      // PostgreSQL: for connections outside the pool
+	session  string      // PostgreSQL: the application_name of this process's connections
 	w        *sql.DB     // one connection for writes (SQLite); the pool (PostgreSQL)
 	r        *sql.DB     // readers (SQLite, query_only); the same pool (PostgreSQL)
 	unsynced *sql.DB     // one connection for WriteUnsynced (SQLite); the same pool (PostgreSQL)
 	queue    *writeQueue // SQLite file: the queue of writers; else nil
 	memo     sync.Map
-	stmts    statements // SQLite file: prepared statements
-	source   timeSource // of Now
+	migrated []func(context.Context, *Tx) error // check the versions of the tables before a write
+	stmts    statements                         // SQLite file: prepared statements
+	source   timeSource                         // of Now
 
 	notices  notices
 	identity identity // SQLite file
@@ -255,7 +257,11 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 		return err
 	}
 	tx := &Tx{db: db, pool: pool, tx: t}
-	if err := fn(tx); err != nil {
+	err = db.checkVersions(ctx, tx)
+	if err == nil {
+		err = fn(tx)
+	}
+	if err != nil {
 		_ = t.Rollback()
 		return err
 	}
@@ -269,6 +275,16 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 		db.ownWrite.Store(&ownWrite{tx.before, db.observe(ctx)})
 	}
 	tx.keep(ctx)
+	return nil
+}
+
+// checkVersions checks that the tables are still those of this program.
+func (db *DB) checkVersions(ctx context.Context, tx *Tx) error {
+	for _, check := range db.migrated {
+		if err := check(ctx, tx); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

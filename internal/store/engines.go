@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -184,10 +185,13 @@ func openPostgres(dsn string, notice func(string)) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	session := "opdeck " + rand.Text()
+	cfg.RuntimeParams["application_name"] = session
 	pool := stdlib.OpenDB(*cfg)
 	pool.SetMaxOpenConns(8)
 	pool.SetMaxIdleConns(2)
-	return &DB{engine: Postgres, dsn: dsn, w: pool, r: pool, unsynced: pool, notices: notices{send: notice}}, nil
+	return &DB{engine: Postgres, dsn: dsn, session: session, w: pool, r: pool, unsynced: pool,
+		notices: notices{send: notice}}, nil
 }
 
 // connectTimeout is how long a connection attempt may take, unless the address says connect_timeout.
@@ -353,6 +357,7 @@ func (db *DB) Connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.RuntimeParams["application_name"] = db.session
 	return pgx.ConnectConfig(ctx, cfg)
 }
 

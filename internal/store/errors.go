@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 
@@ -38,10 +39,12 @@ const (
 	Unavailable  Kind = "unavailable" // PostgreSQL does not answer or refuses the connection
 	Unknown      Kind = "unknown"     // the connection broke during the commit, which may have succeeded
 	Newer        Kind = "newer"       // tables of a newer opdeck
+	InUse        Kind = "in_use"      // another opdeck has a session, so the tables are not migrated
 	Older        Kind = "older"       // tables of an older opdeck, which Options.KeepVersion does not migrate
 	Unreleased   Kind = "unreleased"  // tables of a build that was never released; no migration reads them
 	Lost         Kind = "lost"        // the file was deleted or replaced while this process had it open
 	Failing      Kind = "failing"     // the disk reports errors
+	NoRight      Kind = "no_right"    // PostgreSQL denies this user a right; Says names the GRANT
 )
 
 // Error is an error of the store itself. Where is the file or the server, without user names and passwords.
@@ -83,6 +86,8 @@ func (e *Error) Error() string {
 		return "store: " + e.Where + " " + e.text + " while opdeck was using it; nothing is saved any more"
 	case Failing:
 		return "store: the disk of " + e.Where + " reports an error (" + e.text + "); check the system log"
+	case NoRight:
+		return "store: " + e.Where + " refuses: " + Says(e)
 	case Unknown:
 		return "store: the connection to " + e.Where +
 			" broke while a change was being saved; it may or may not have been saved"
@@ -105,7 +110,10 @@ func (e *Error) Code() string {
 func Says(err error) string {
 	var pg *pgconn.PgError
 	var lite *sqlite.Error
+	var right *Error
 	switch {
+	case errors.As(err, &right) && right.Kind == NoRight && errors.As(err, &pg):
+		return strings.ReplaceAll(pg.Message, `"`, "'") + "; the owner of the database gives the right: " + right.text
 	case errors.As(err, &pg):
 		return strings.ReplaceAll(pg.Message, `"`, "'")
 	case errors.As(err, &lite):
@@ -167,10 +175,30 @@ func (db *DB) explain(err error) error {
 		markDamaged(db.path)
 	}
 	e := &Error{Kind: kind, Where: db.where(), Err: err}
-	if kind == Unavailable || kind == Failing {
+	switch kind {
+	case Unavailable, Failing:
 		e.text = plain(err)
+	case NoRight:
+		e.text = db.grant(err)
 	}
 	return e
+}
+
+// grant is the statement that gives the right that err, of SQLSTATE 42501, says is missing.
+func (db *DB) grant(err error) string {
+	role := "CURRENT_USER"
+	if cfg, err := postgresConfig(db.dsn); err == nil {
+		role = pgx.Identifier{cfg.User}.Sanitize()
+	}
+	said := plain(err)
+	switch {
+	case strings.Contains(said, "must be owner"):
+		return "ALTER TABLE … OWNER TO " + role + ", for every table of opdeck"
+	case strings.Contains(strings.ToLower(said), "schema"):
+		return "GRANT USAGE, CREATE ON SCHEMA public TO " + role
+	}
+	return "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role +
+		"; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + role
 }
 
 // explainCommit is explain for a COMMIT, whose answer may be lost. The driver's SafeToRetry does not help: it calls a
@@ -263,6 +291,8 @@ func postgresKind(err error) Kind {
 		return ReadOnly
 	case e.Code == "55P03": // lock_not_available
 		return Busy
+	case e.Code == "42501": // insufficient_privilege
+		return NoRight
 	case e.Code == "XX001" || e.Code == "XX002": // data_corrupted, index_corrupted
 		return Damaged
 	case e.Code[:2] == "08" || e.Code[:2] == "53" || e.Code[:2] == "57" || e.Code[:2] == "28" || e.Code == "3D000":

@@ -63,6 +63,9 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 		return err
 	}
 	if current, err := m.current(ctx, have, known); err != nil || current {
+		if current {
+			db.migrated = append(db.migrated, m.migratedTo(known))
+		}
 		return err
 	}
 	if err := m.refuseUnreleased(ctx, have); err != nil {
@@ -70,25 +73,78 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 	}
 	if have.count > 0 && have.count < known.count && opt.KeepVersion {
 		return &Error{Kind: Older, Where: db.where(), text: fmt.Sprintf(
-			"the %s tables have version %d, and this program needs version %d; opdeck migrate takes a snapshot and then "+
-				"updates them", r, have.newest, known.newest)}
+			"the %s tables have version %d, and this program needs version %d; opdeck migrate updates them",
+			r, have.newest, known.newest)}
 	}
 	if err := db.switchToWAL(ctx); err != nil {
 		return err
 	}
-	if have.count > 0 && have.count < known.count && opt.Upgrading != nil {
-		opt.Upgrading()
+	if have.count > 0 && have.count < known.count {
+		if err := m.refuseOthers(ctx); err != nil {
+			return err
+		}
+		if opt.Upgrading != nil {
+			opt.Upgrading()
+		}
 	}
-	return m.up(ctx)
+	if err := m.up(ctx); err != nil {
+		return err
+	}
+	db.migrated = append(db.migrated, m.migratedTo(known))
+	return nil
 }
+
+// migratedTo is the check of each later write: that no other program has migrated the tables since, and that they were
+// not emptied or taken back.
+func (m migrator) migratedTo(known history) func(ctx context.Context, tx *Tx) error {
+	return func(ctx context.Context, tx *Tx) error {
+		var newest int64
+		err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+m.set.table()).Scan(&newest)
+		switch {
+		case missingTable(err) || err == nil && newest < known.newest:
+			return &Error{Kind: Lost, Where: m.db.where(), text: "was emptied or replaced by an older one"}
+		case err == nil && newest > known.newest:
+			return newer(m.db.where(), m.set, newest, known.newest)
+		}
+		return err
+	}
+}
+
+// refuseOthers is an error while another opdeck has a session in a PostgreSQL database that is about to be migrated: it
+// would go on with the older tables. Earlier versions did not name their sessions. For SQLite's files see Held.
+func (m migrator) refuseOthers(ctx context.Context) error {
+	if m.db.engine != Postgres {
+		return nil
+	}
+	for began := time.Now(); ; {
+		others, err := List(ctx, m.db, Value[string], `SELECT COALESCE(host(client_addr), 'this host') FROM pg_stat_activity
+			WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+				AND backend_type = 'client backend' AND application_name <> ?
+				AND (application_name = '' OR application_name LIKE 'opdeck %')`, m.db.session)
+		if err != nil || len(others) == 0 {
+			return err
+		}
+		if time.Since(began) > leaving {
+			slices.Sort(others)
+			return &Error{Kind: InUse, Where: m.db.where(), text: fmt.Sprintf("%d sessions of opdeck are open (from %s), which "+
+				"would go on with the older tables; stop every opdeck on every host, and migrate again", len(others),
+				strings.Join(slices.Compact(others), ", "))}
+		}
+		select {
+		case <-time.After(migrationTry):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// leaving is how long the server may take to end the session of a program that has ended.
+const leaving = 2 * time.Second
 
 // current reports whether the tables of r have this program's version; a newer version is an error of kind Newer.
 func (m migrator) current(ctx context.Context, have, known history) (bool, error) {
 	if have.newest > known.newest {
-		return false, &Error{Kind: Newer, Where: m.db.where(), text: fmt.Sprintf(
-			"the %s tables have version %d, but this program knows version %d; use the newer program, or give this one a "+
-				"database of its own",
-			m.set, have.newest, known.newest)}
+		return false, newer(m.db.where(), m.set, have.newest, known.newest)
 	}
 	if have.count < known.count {
 		return false, nil
@@ -97,6 +153,11 @@ func (m migrator) current(ctx context.Context, have, known history) (bool, error
 		return m.db.isWAL(ctx)
 	}
 	return true, nil
+}
+
+func newer(where string, set tableSet, have, known int64) *Error {
+	return &Error{Kind: Newer, Where: where, text: fmt.Sprintf("the %s tables have version %d, but this program knows "+
+		"version %d; use the newer program, or give this one a database of its own", set, have, known)}
 }
 
 // refuseUnreleased is an error if a build between two releases made the tables: it numbered its migrations from 1

@@ -188,6 +188,7 @@ type identity struct {
 	main    fs.FileInfo // as opened; nil: not checked
 	log     fs.FileInfo // as opened; nil: not yet
 	checked time.Time
+	filled  bool   // the main file was seen with content
 	lost    *Error // nil: not lost; else permanent
 }
 
@@ -248,7 +249,10 @@ func (id *identity) compare() *Error {
 			return &Error{Kind: Lost, Where: f.name, Err: err, text: "cannot be checked any more (" + plain(err) + ")"}
 		case !os.SameFile(now, f.opened):
 			return &Error{Kind: Lost, Where: f.name, text: "was replaced by another file"}
+		case f.name == id.path && now.Size() == 0 && id.filled:
+			return &Error{Kind: Lost, Where: f.name, text: "was emptied"}
 		}
+		id.filled = id.filled || f.name == id.path && now.Size() > 0
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func storeCauses() []cause {
 		row(StoreReadOnly, "The shared store ({engine} at {where}) is read-only."+kept,
 			"Use the primary server, or mount the disk for writing.", Admin),
 		row(StoreDenied, "The permissions of {where} do not let this user write the shared store."+kept,
-			"Correct the owner and mode of the file and its folder.", Operator),
+			"Correct the owner and mode of the file and its folder, or give the right in the database.", Operator),
 		row(StoreLocked, "Another process has locked the shared store at {where}: {holder}."+kept,
 			"Resume that process, or end it.", Operator),
 		row(StoreFull, "The disk of the shared store at {where} is full."+kept, "Free some disk space.", Operator),
