@@ -32,23 +32,28 @@ func (s *scene) free() string {
 // delivers sends webhooks to the server, signed with a secret.
 func (s *scene) delivers(n int, secret string) {
 	s.t.Helper()
-	_, rest, _ := strings.Cut(s.rest, `listen = "`)
-	addr, _, _ := strings.Cut(rest, `"`)
 	for range n {
-		body := fmt.Sprintf(`{"hook_id":%q,"hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`,
-			uuid.NewString(), uuid.NewString())
-		req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/hooks", strings.NewReader(body))
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		req.Header.Set("X-Secret", secret)
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		_ = resp.Body.Close()
+		s.delivered(fmt.Sprintf(`{"hook_id":%q,"hook_type":1,"Data":{"Operation":{"opid":%q,"status":2,"type":1}}}`,
+			uuid.NewString(), uuid.NewString()), secret)
 	}
+}
+
+// delivered sends one webhook.
+func (s *scene) delivered(body, secret string) {
+	s.t.Helper()
+	_, rest, _ := strings.Cut(s.rest, "[webhooks]\nlisten = \"")
+	addr, _, _ := strings.Cut(rest, `"`)
+	req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/hooks", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("X-Secret", secret)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
 }
 
 // alters changes a file of the store behind the program's back.

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -66,24 +67,31 @@ func marked(opid string) map[string]any {
 // sentence and its ids can be read.
 func TestNobodyReadsWhatTheServiceSays(t *testing.T) {
 	t.Parallel()
-	opid, cuid := uuid.NewString(), uuid.NewString()
-	var answer atomic.Int32 // the status of all calls
+	opid, cuid, hookid := uuid.NewString(), uuid.NewString(), uuid.NewString()
+	record := marked(opid)
+	docid := record["documents"].([]any)[0].(map[string]any)["guid"].(string) //nolint:forcetypeassert // as marked says
+	var answer, removal atomic.Int32                                          // the status of all calls; of removals
 	answer.Store(200)
+	removal.Store(200)
 	s := newScene(t)
 	s.context = "role = \"viewer\"\n"
 	s.lends()
+	s.receives()
 	notices := s.file("notices")
 	s.rest += fmt.Sprintf("[notify]\ncommand = [\"/bin/sh\", \"-c\", \"cat >> %s\"]\n", notices)
 	s.up.answers(func(w http.ResponseWriter, r *http.Request) {
 		code := int(answer.Load())
+		if r.Method == http.MethodDelete {
+			code = int(removal.Load())
+		}
 		if code == 200 || isLogin(r) && code < 1000 {
 			switch {
 			case isLogin(r):
 				pair(w, 300)
 			case strings.HasSuffix(r.URL.Path, opid):
-				writeJSON(w, map[string]any{"item": marked(opid)})
+				writeJSON(w, map[string]any{"item": record})
 			case strings.HasSuffix(r.URL.Path, "/billing/operation"):
-				writeJSON(w, map[string]any{"meta": map[string]any{"total": "1"}, "items": []any{marked(opid)}})
+				writeJSON(w, map[string]any{"meta": map[string]any{"total": "1"}, "items": []any{record}})
 			default:
 				good(w, r)
 			}
@@ -109,14 +117,49 @@ func TestNobodyReadsWhatTheServiceSays(t *testing.T) {
 		got := s.run(args...)
 		look(what, got.out+got.err)
 	}
-	records := [][]string{{"operation", "get", opid}, {"operation", "list"}, {"operation", "list", "--live"},
+	event, err := json.Marshal(map[string]any{"hook_id": hookid, "hook_type": 1, "message": saidOf(opid),
+		"Data": map[string]any{"Operation": record}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.delivered(string(event), hookSecret)
+	records := [][]string{{"event", "list"}, {"customer", "list"}, {"account", "list"},
+		{"counterparty", "list"}, {"operation", "totals", "--by", "customer"}, {"note", "list"}, {"approval", "list"},
+		{"audit", "list"}, {"audit", "unsettled"}, {"operation", "tree", opid}, {"operation", "get", opid}, {"operation", "list"}, {"operation", "list", "--live"},
 		{"operation", "history", opid}, {"document", "list", opid}, {"operation", "totals"}}
 	s.run("index", "sync")
 	for _, args := range records {
 		run("a record", args...)
 		run("a record as JSON", append(args, "-o", "json")...)
 	}
+	run("an event", "event", "show", hookid)
+	run("an event", "event", "show", hookid, "-o", "json")
+	for _, form := range []string{"csv", "jsonl"} {
+		run("a list as "+form, "operation", "list", "-o", form)
+	}
 	run("a record with its evidence", "operation", "get", opid, "--why")
+
+	config, err := os.ReadFile(s.file("opdeck.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	analyst := s.write("analyst.toml", strings.Replace(string(config), `"viewer"`, `"analyst"`, 1))
+	for _, form := range []string{"csv", "jsonl"} {
+		run("an export", "--config", analyst, "operation", "export", s.file("list."+form))
+		exported, err := os.ReadFile(s.file("list." + form))
+		if err != nil {
+			t.Error(err)
+		}
+		look("an export", string(exported))
+	}
+	writer := s.write("writer.toml", strings.Replace(string(config), `"viewer"`, `"operator"`, 1))
+	for _, code := range []int32{400, 403, 404, 409, 422, 500, 503} { // after the last it is in doubt
+		removal.Store(code)
+		run("a write", "--config", writer, "document", "remove", opid, docid, "--yes")
+		run("the trail", "audit", "list")
+		run("the trail as JSON", "audit", "list", "-o", "json")
+		run("what is in doubt", "audit", "unsettled", "-o", "json")
+	}
 
 	x := start(t, 120, 40, s.home, s.env)
 	defer x.stop()
@@ -176,7 +219,7 @@ func TestNobodyReadsWhatTheServiceSays(t *testing.T) {
 	}
 	look("the store", string(trail))
 	for _, what := range []string{"the error of a read", "the error as JSON", "the error with its evidence", "check --all",
-		"session status", "doctor", "plain mode", "a lent answer", "Activity", "a screen",
+		"session status", "doctor", "plain mode", "a lent answer", "Activity", "a screen", "a write", "an event",
 		"a notice", "the log of serve", "the store"} {
 		if said[what] == 0 {
 			t.Errorf("%s never has the sentence: the test cannot judge it", what)

@@ -12,6 +12,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/evidence"
+	"opdeck/api/redact"
 	"opdeck/internal/domain/audit"
 )
 
@@ -81,8 +82,9 @@ func (t *Tracker) Sending(ctx context.Context, p api.Pending) (*api.Doubt, error
 	}
 	r := Row{Ref: p.Ref, State: Sending, Claim: p.Claim, Sent: now, Until: now.Add(t.opt.LateAfter),
 		Next: now.Add(claimed),
-		Write: Write{Kind: p.Act.Kind, Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item, Name: p.Act.Name,
-			Summary: p.Act.Summary, Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe, Date: p.Date, Host: time.Now().UTC()}}
+		Write: Write{Kind: p.Act.Kind, Object: p.Act.Object, ID: p.Act.ID, Item: p.Act.Item,
+			Name: redact.Said(p.Act.Name), Summary: redact.Said(p.Act.Summary), // a file's name is told to everybody
+			Who: p.Who.Name, Approval: p.Approval, Probe: p.Probe, Date: p.Date, Host: time.Now().UTC()}}
 	holder, err := t.opt.Store.Add(ctx, r, func(other Row) bool { return t.over(other, now, p.Date) })
 	if holder == nil {
 		holder = &r
