@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +23,7 @@ import (
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/storetest"
+	"opdeck/internal/system/listen/listentest"
 )
 
 // childURL names the store for a receiver process that TestKill starts.
@@ -43,7 +46,7 @@ func child(url string) error {
 	if err != nil {
 		return err
 	}
-	v, err := hook.NewVerifier(hook.VerifyHeader, "", hook.ParseSecrets(testSecret))
+	v, err := hook.NewVerifier(hook.VerifyJWT, "", hook.ParseSecrets(testSecret))
 	if err != nil {
 		return err
 	}
@@ -63,41 +66,61 @@ func child(url string) error {
 type stream struct {
 	client *http.Client
 
-	mu    sync.Mutex // guards the rest
-	next  int
-	sent  map[int]bool
-	acked map[int]bool
+	mu     sync.Mutex // guards the rest
+	next   int
+	soon   []int // not sent yet
+	sent   map[int]bool
+	acked  map[int]bool
+	forged int
 }
 
-// pick returns the next delivery; one in ten is one that was sent before.
+// pick returns a delivery: one of the next 16 in any order, or for one in ten one of the earlier ones.
 func (s *stream) pick(rnd *rand.Rand) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next > 0 && rnd.IntN(10) == 0 {
-		return rnd.IntN(s.next)
+	if s.next > 16 && rnd.IntN(10) == 0 {
+		return rnd.IntN(s.next - 16)
 	}
-	s.next++
-	s.sent[s.next-1] = true
-	return s.next - 1
+	for len(s.soon) < 16 {
+		s.soon = append(s.soon, s.next)
+		s.next++
+	}
+	i := rnd.IntN(len(s.soon))
+	n := s.soon[i]
+	s.soon = slices.Delete(s.soon, i, i+1)
+	s.sent[n] = true
+	return n
 }
 
 // sender returns when a request fails; answered is called after each 200.
 func (s *stream) sender(t *testing.T, url string, rnd *rand.Rand, answered func()) {
 	for {
-		n := s.pick(rnd)
-		req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(receivertest.Body(n, "op")))
+		n, forged := s.pick(rnd), rnd.IntN(10) == 0
+		body, key := receivertest.Body(n, "op"), testSecret
+		if forged {
+			body, key = receivertest.Body(n, "forged"), "another-Secret_9f8e7d6c5b4a3210ZYXW"
+		}
+		req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		req.Header.Set("Authorization", testSecret)
+		receivertest.Sign(req.Header, "", "", key, body, time.Now())
 		res, err := s.client.Do(req)
 		if err != nil {
 			return
 		}
 		_, _ = io.Copy(io.Discard, res.Body)
 		_ = res.Body.Close()
-		if res.StatusCode == http.StatusOK {
+		switch {
+		case forged:
+			s.mu.Lock()
+			s.forged++
+			s.mu.Unlock()
+			if res.StatusCode != http.StatusUnauthorized {
+				t.Errorf("a forged delivery was answered %d", res.StatusCode)
+			}
+		case res.StatusCode == http.StatusOK:
 			s.mu.Lock()
 			s.acked[n] = true
 			s.mu.Unlock()
@@ -106,17 +129,23 @@ func (s *stream) sender(t *testing.T, url string, rnd *rand.Rand, answered func(
 	}
 }
 
-// W21: kill -9 in the middle of a stream, 50 times on one database: every
-// delivery that was acknowledged is stored, once, to the byte.
+// W21: kill -9 in the middle of a stream of deliveries, duplicates and forgeries in any order, beside silent senders:
+// every delivery that was acknowledged is stored, once, to the byte, and no forgery. OPDECK_TEST_LONG=1 is at least
+// 20,000 deliveries and 300 silent senders.
 func TestKill(t *testing.T) {
-	const kills, senders = 50, 4
+	const senders = 4
+	kills, least, silent, life := 10, 0, 30, 40*time.Millisecond
+	if os.Getenv("OPDECK_TEST_LONG") == "1" {
+		kills, least, silent, life = 50, 20_000, 300, time.Second
+	}
 	url := storetest.URL(t, store.SQLite)
 	s := &stream{client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: senders}},
 		sent: map[int]bool{}, acked: map[int]bool{}}
 	defer s.client.CloseIdleConnections()
 	rnd := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
-	for round := range kills {
-		err := s.round(t, url, senders, uint64(round), time.Duration(rnd.Int64N(int64(40*time.Millisecond))))
+	round := 0
+	for ; round < kills || len(s.sent) < least; round++ {
+		err := s.round(t, url, senders, silent, uint64(round), time.Duration(rnd.Int64N(int64(life))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,11 +167,12 @@ func TestKill(t *testing.T) {
 	if lost > 0 || len(have) < len(s.acked) || len(have) > len(s.sent) || len(s.acked) < kills {
 		t.Errorf("%d of %d acknowledged deliveries are lost", lost, len(s.acked))
 	}
-	t.Logf("%d kills: %d sent, %d acknowledged, %d stored, %d lost", kills, len(s.sent), len(s.acked), len(have), lost)
+	t.Logf("%d kills, %d silent: %d sent, %d acknowledged, %d stored, %d lost, %d forged", round, silent, len(s.sent),
+		len(s.acked), len(have), lost, s.forged)
 }
 
 // round starts a receiver, sends, and kills it some time after its first answer.
-func (s *stream) round(t *testing.T, url string, senders int, seed uint64, life time.Duration) error {
+func (s *stream) round(t *testing.T, url string, senders, silent int, seed uint64, life time.Duration) error {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childURL+"="+url)
 	var trouble strings.Builder
@@ -159,12 +189,15 @@ func (s *stream) round(t *testing.T, url string, senders int, seed uint64, life 
 		_ = cmd.Process.Kill()
 		return fmt.Errorf("the receiver did not start: %s %w %w", trouble.String(), err, cmd.Wait())
 	}
+	addr := strings.TrimSpace(line)
+	stop, _ := listentest.Silent(t, silent, func(int) (net.Conn, error) { return net.Dial("tcp", addr) }, "",
+		"POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
 	var once sync.Once
 	answered := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range senders {
 		wg.Go(func() {
-			s.sender(t, "http://"+strings.TrimSpace(line)+"/hooks", rand.New(rand.NewPCG(seed, uint64(i))),
+			s.sender(t, "http://"+addr+"/hooks", rand.New(rand.NewPCG(seed, uint64(i))),
 				func() { once.Do(func() { close(answered) }) })
 		})
 	}
@@ -177,6 +210,7 @@ func (s *stream) round(t *testing.T, url string, senders int, seed uint64, life 
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	wg.Wait()
+	stop()
 	s.client.CloseIdleConnections()
 	return err
 }
