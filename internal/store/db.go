@@ -124,12 +124,8 @@ func (db *DB) Result(ctx context.Context, query string, args ...any) (sql.Result
 	}
 	defer done()
 	defer db.slow()()
-	var res sql.Result
-	err = db.retryBusy(ctx, func() (err error) {
-		res, err = db.w.ExecContext(ctx, db.bind(query), args...)
-		return db.written(err)
-	})
-	return res, err
+	res, err := db.w.ExecContext(ctx, db.bind(query), args...)
+	return res, db.queue.wrote(ctx, db.written(err))
 }
 
 // acquireWrite waits for other writers and checks that the file was not replaced.
@@ -245,11 +241,8 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 	if db.engine == Postgres {
 		opt = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 	}
-	var t *sql.Tx
-	err = db.retryBusy(ctx, func() (err error) {
-		t, err = pool.BeginTx(ctx, opt)
-		return db.explain(err)
-	})
+	t, err := pool.BeginTx(ctx, opt)
+	err = db.queue.wrote(ctx, db.explain(err))
 	if db.engine == SQLite {
 		stop() // the rest is our own work
 	}

@@ -163,22 +163,15 @@ func (q *writeQueue) busy(ctxErr error) error {
 	return &Error{Kind: Busy, Where: q.path, Err: ctxErr}
 }
 
-// retryBusy retries do, which writes, while a program without the queue holds the file.
-func (db *DB) retryBusy(ctx context.Context, do func() error) error {
-	err := do()
-	if db.queue == nil {
-		return err
-	}
-	if !IsKind(err, Busy) {
-		db.queue.stuck.Store(0)
-		return err
-	}
-	end := time.Now().Add(db.queue.longest() - liteWait)
-	for IsKind(err, Busy) && ctx.Err() == nil && time.Now().Before(end) {
-		err = do()
-	}
-	if IsKind(err, Busy) {
-		return db.queue.busy(ctx.Err())
+// wrote notes how a write under the queue ended. A program without the queue may hold the file for longer than SQLite
+// itself waits.
+func (q *writeQueue) wrote(ctx context.Context, err error) error {
+	switch {
+	case q == nil:
+	case IsKind(err, Busy):
+		return q.busy(ctx.Err())
+	default:
+		q.stuck.Store(0)
 	}
 	return err
 }

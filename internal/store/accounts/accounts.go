@@ -95,12 +95,6 @@ func (s *Store) Load(ctx context.Context, key session.Key) (session.Row, error) 
 // wait for the lock.
 func (s *Store) Enter(ctx context.Context, key session.Key, req limit.Request,
 	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
-	if s.db.Engine() == store.Postgres {
-		row, grant, err := s.enterPostgres(ctx, key, req, usable)
-		if !errors.Is(err, errNotSimple) {
-			return row, grant, err
-		}
-	}
 	var row session.Row
 	var grant limit.Grant
 	start := time.Now()

@@ -12,8 +12,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"opdeck/api/limit"
 	"opdeck/api/session"
 	"opdeck/internal/store"
@@ -87,45 +85,26 @@ func (s *Store) take(ctx context.Context, tx *store.Tx, r *ring, req limit.Reque
 	if err != nil {
 		return limit.Grant{}, err
 	}
-	p := plan(now, r, req, own, others)
-	for _, w := range p.write {
-		if err := tx.Exec(ctx, w.Query, w.Args...); err != nil {
+	d := limit.Decide(now, limit.Ring{Slots: others, NotBefore: r.notBefore}, req, own)
+	if own != nil && (!d.Take || d.Fresh) {
+		err := tx.Exec(ctx, "DELETE FROM limit_slot"+ringWhere+" AND ticket = ?", r.args(req.Ticket)...)
+		if err != nil {
 			return limit.Grant{}, err
 		}
 	}
-	return p.grant, nil
-}
-
-// planned is a decision with the writes that it needs.
-type planned struct {
-	grant limit.Grant
-	write []store.Statement
-}
-
-// plan converts a decision to writes.
-func plan(now time.Duration, r *ring, req limit.Request, own *time.Duration, others []time.Duration) planned {
-	d := limit.Decide(now, limit.Ring{Slots: others, NotBefore: r.notBefore}, req, own)
-	var p planned
-	if own != nil && (!d.Take || d.Fresh) {
-		p.write = append(p.write,
-			store.Statement{Query: "DELETE FROM limit_slot" + ringWhere + " AND ticket = ?", Args: r.args(req.Ticket)})
-	}
-	p.grant = limit.Grant{Wait: d.Wait}
 	if !d.Take {
-		return p
+		return limit.Grant{Wait: d.Wait}, nil
 	}
 	ticket := req.Ticket
 	if own == nil {
 		ticket = cmp.Or(req.As, rand.Text())
 	}
-	p.grant = limit.Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}
 	if d.Fresh {
-		p.write = append(p.write, store.Statement{
-			Query: "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over, who) " +
-				"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			Args: r.args(int64(d.At), ticket, store.Bit(req.Background), store.Bit(d.Over), req.Who)})
+		err = tx.Exec(ctx, "INSERT INTO limit_slot (base_url, account, class, at_ns, ticket, background, over, who) "+
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			r.args(int64(d.At), ticket, store.Bit(req.Background), store.Bit(d.Over), req.Who)...)
 	}
-	return p
+	return limit.Grant{Taken: true, Ticket: ticket, Wait: d.Wait, Over: d.Over}, err
 }
 
 // slots reads the slots that matter for req, oldest first, with its own apart; it deletes those implausibly far ahead
@@ -386,75 +365,4 @@ func (s spent) of(key session.Key, incarnation string, gen int64) age {
 		return older
 	}
 	return current
-}
-
-// errNotSimple: Enter must take the long path, because of a missing row, an impossible time, or old slots to remove.
-var errNotSimple = errors.New("store: not a simple entry")
-
-// enterPostgres is Enter in two round trips instead of six. If it returns errNotSimple, it has written nothing.
-func (s *Store) enterPostgres(ctx context.Context, key session.Key, req limit.Request,
-	usable func(session.Row) bool) (session.Row, limit.Grant, error) {
-	r := &ring{key: key, class: req.Class}
-	read := []store.Statement{
-		{Query: "SELECT not_before_ns, trimmed_ns, set_config('synchronous_commit', 'off', true), " + store.IdleLimit +
-			" FROM limit_ring" + ringWhere + " FOR UPDATE", Args: r.args()},
-		{Query: s.rowQuery(), Args: []any{key.BaseURL, key.Account}},
-		{Query: "SELECT at_ns, ticket FROM limit_slot" + ringWhere + " AND at_ns > " + s.clock.Column() +
-			" * 1000 + ?::BIGINT ORDER BY at_ns",
-			Args: r.args(int64(s.clock.Settle(0) - reach(req)))},
-	}
-	var row session.Row
-	var p planned
-	start := time.Now()
-	err := s.db.Pipeline(ctx, read, func(answers store.Answers) ([]store.Statement, error) {
-		rec, own, others, err := s.enterAnswers(answers, r, req)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return nil, errNotSimple
-		case err != nil:
-			return nil, err
-		case rec.changed, r.notBefore > rec.now+limit.MaxNotBefore, r.trimDue(rec.now),
-			len(others) > 0 && others[len(others)-1] > rec.now+limit.MaxAhead, own != nil && *own > rec.now+limit.MaxAhead:
-			return nil, errNotSimple
-		}
-		if row = s.view(rec, start); !usable(row) {
-			return nil, nil
-		}
-		p = plan(rec.now, r, req, own, others)
-		return p.write, nil
-	})
-	if err != nil {
-		return row, limit.Grant{}, err
-	}
-	return row, p.grant, nil
-}
-
-// enterAnswers reads the results of the statements of enterPostgres.
-func (s *Store) enterAnswers(answers store.Answers, r *ring,
-	req limit.Request) (rec *record, own *time.Duration, others []time.Duration, err error) {
-	var unsynced, idle string
-	if err = answers.QueryRow().Scan(&r.notBefore, &r.trimmed, &unsynced, &idle); err != nil {
-		return nil, nil, nil, err
-	}
-	if rec, err = s.decode(r.key, answers.QueryRow().Scan); err != nil {
-		return nil, nil, nil, err
-	}
-	rows, err := answers.Query()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var at time.Duration
-		var ticket string
-		if err = rows.Scan(&at, &ticket); err != nil {
-			return nil, nil, nil, err
-		}
-		if req.Ticket != "" && ticket == req.Ticket {
-			own = &at
-		} else {
-			others = append(others, at)
-		}
-	}
-	return rec, own, others, rows.Err()
 }
