@@ -31,14 +31,12 @@ type key struct {
 	to         any // a pointer to the value
 	fill       func()
 	check      func() error
-	changed    func() bool // it has not its default
 }
 
 // row says a key: its name, the place of its value, its default, help for the example file, and checks.
 func row[T any](name string, to *T, def T, help string, checks ...func(T) error) key {
 	return key{name: name, help: strings.TrimPrefix(help, "\n"), to: to,
-		fill:    func() { *to = def },
-		changed: func() bool { return !reflect.DeepEqual(*to, def) },
+		fill: func() { *to = def },
 		check: func() error {
 			for _, check := range checks {
 				if err := check(*to); err != nil {
@@ -248,7 +246,7 @@ func literal(v any) string {
 func (c Config) Text() string {
 	var b strings.Builder
 	for _, s := range c.sections() {
-		s.write(&b, "", func(key) bool { return true }, false)
+		s.write(&b, "", false)
 	}
 	if len(c.Keys) > 0 {
 		b.WriteString("[keys]\n")
@@ -260,8 +258,8 @@ func (c Config) Text() string {
 	return b.String()
 }
 
-// write writes the keys of a section that are wanted, each line after begin.
-func (s section) write(b *strings.Builder, begin string, wanted func(key) bool, help bool) {
+// write writes the keys of a section, each line after begin.
+func (s section) write(b *strings.Builder, begin string, help bool) {
 	lines := func(text string) {
 		for line := range strings.Lines(text) {
 			if help {
@@ -277,10 +275,8 @@ func (s section) write(b *strings.Builder, begin string, wanted func(key) bool, 
 		b.WriteString(begin + "[" + s.at.String() + "]\n")
 	}
 	for _, k := range s.keys {
-		if wanted(k) {
-			lines(k.help)
-			b.WriteString(begin + k.name + " = " + k.shown() + "\n")
-		}
+		lines(k.help)
+		b.WriteString(begin + k.name + " = " + k.shown() + "\n")
 	}
 }
 
@@ -290,9 +286,8 @@ func Example() string {
 	b.WriteString("# opdeck's configuration: every key with its default. A key that opdeck does not\n" +
 		"# know is an error, with its line. Without a config file opdeck opens on its\n# built-in service.\n")
 	fixed := Default()
-	all := func(key) bool { return true }
 	for _, s := range fixed.sections() {
-		s.write(&b, "", all, true)
+		s.write(&b, "", true)
 	}
 	named := Config{Contexts: map[string]Context{"stage": {}}, Views: map[string]View{"pending-eur": {}}}
 	named.Lend.Borrowers = map[string]Borrower{"nightly": {}}
@@ -303,27 +298,11 @@ func Example() string {
 	named.Contexts["stage"], named.Views["pending-eur"] = x, v
 	named.Lend.Borrowers["nightly"] = Borrower{KeyEnv: "NIGHTLY_KEY", Role: "viewer", Priority: "background"}
 	for _, s := range named.sections()[len(fixed.sections()):] {
-		s.write(&b, "# ", all, true)
+		s.write(&b, "# ", true)
 	}
 	b.WriteString("#\n# # Other keys of the console, by the names that docs/keys.md lists at its end: one\n" +
 		"# # character, \"space\", \"f1\" to \"f12\" or \"ctrl+x\". Two actions of one screen with the\n" +
 		"# # same key are an error.\n# [keys]\n# document.remove = \"D\"\n")
-	return b.String()
-}
-
-// New is a file for this context: what differs from the defaults, with what it means.
-func New(x Context) string {
-	c := Default()
-	c.DefaultContext, c.Contexts[x.Name] = x.Name, x
-	var b strings.Builder
-	b.WriteString("# opdeck's configuration. opdeck config check looks for mistakes, opdeck config show names every\n" +
-		"# key; config.example.toml, which comes with opdeck, explains them.\n")
-	for _, s := range c.sections() {
-		wanted := func(k key) bool { return k.changed() || k.to == &c.Store.URL || len(s.at) == 2 && k.name == "kind" }
-		if slices.ContainsFunc(s.keys, wanted) {
-			s.write(&b, "", wanted, true)
-		}
-	}
 	return b.String()
 }
 
