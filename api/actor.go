@@ -259,6 +259,7 @@ func ConsentOf(ctx context.Context) Consent {
 // digest of the act binds to it.
 type Subject struct {
 	Customer string `json:"customer,omitempty"` // name
+	CUID     string `json:"cuid,omitempty"`     // of the customer, where the object is another record
 	Amount   *Sum   `json:"amount,omitempty"`
 	Status   string `json:"status,omitempty"`
 	Document string `json:"document,omitempty"` // file name
@@ -293,8 +294,8 @@ func SumOf(m Money) *Sum {
 
 // SubjectOf is the subject of an act on a document of an operation; d may be the zero value.
 func SubjectOf(o Operation, d Document) Subject {
-	return Subject{Customer: o.Customer.Name.Line(200), Amount: SumOf(o.SourceAmount.Sum), Status: o.Status.Line(40),
-		Document: d.FileName.Line(200)}
+	return Subject{Customer: o.Customer.Name.Line(200), CUID: o.Customer.CUID.Line(64),
+		Amount: SumOf(o.SourceAmount.Sum), Status: o.Status.Line(40), Document: d.FileName.Line(200)}
 }
 
 // SecretDigest identifies a secret of that use in an act.

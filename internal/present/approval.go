@@ -166,7 +166,7 @@ func guard(g api.Rule) string {
 func RequestDetails(o Options, r approval.Request) []Section {
 	a := r.Act
 	sent := Texts("write", string(a.Kind), "request", strings.TrimSpace(a.Method+" "+a.Path), "body", string(a.Body),
-		"item", a.Item, "name", a.Name)
+		"item", a.Item, "name", a.Name, "customer id", a.Subject.CUID)
 	asked := append(person(r.Requester), Fact{Label: "asked", Value: o.moment(r.Created)})
 	out := []Section{{Title: "Sent", Facts: sent}, {Title: "Asked by", Facts: under("asked by", asked)}}
 	if r.Decider != nil {

@@ -53,8 +53,8 @@ func request(id, who string, st approval.State, age time.Duration) approval.Requ
 			Object: "operation", ID: "7f3a2b10-0000-4000-8000-000000000001",
 			Item: "d0c1", Name: "invoice.pdf", Summary: "Remove invoice.pdf", Reason: "wrong customer",
 			Seen: strings.Repeat("ab", 32),
-			Subject: api.Subject{Customer: "Harbour Traders Ltd", Amount: &api.Sum{Value: "1682", Code: "EUR"},
-				Status: "PENDING", Document: "invoice.pdf"}},
+			Subject: api.Subject{Customer: "Harbour Traders Ltd", CUID: "DrAG8VQ-cgGo",
+				Amount: &api.Sum{Value: "1682", Code: "EUR"}, Status: "PENDING", Document: "invoice.pdf"}},
 		Digest: strings.Repeat("cd", 32), Created: noon.Add(-age), Expires: noon.Add(approval.Lifetime - age)}
 }
 

@@ -242,6 +242,7 @@ func contentChanged(t *testing.T, f *fixture) {
 	for name, change := range map[string]func(*api.Act){
 		"what was seen": func(a *api.Act) { a.Seen = "after" },
 		"the secret":    func(a *api.Act) { a.SecretDigest = "another token" },
+		"the customer":  func(a *api.Act) { a.Subject.CUID = "another one of the same name" },
 		"the body":      func(a *api.Act) { a.Body = []byte(`{"x":1}`) },
 	} {
 		a := act

@@ -122,6 +122,8 @@ func TestMadeUpActOverSSH(t *testing.T) {
 		{own, api.Viewer, "customer made-up c -", "does not allow"},
 		{own, api.Admin, "customer made-up c - --yes", ""},
 		{kept, api.Admin, "customer made-up c -", "is not offered over SSH"},
+		{madeUp, api.Viewer, "frobnicate", `there is no command "frobnicate"`},
+		{madeUp, api.Viewer, "--frobnicate", "unknown flag: --frobnicate"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			place(t, c.row)

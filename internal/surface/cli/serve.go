@@ -133,6 +133,10 @@ func (r *root) offered(role api.Role) (path string, err error) {
 	known := row != nil && row.Without[act.Command] == "" && row.Without[act.Remote] == "" || path == "help"
 	group := cmd.HasSubCommands() && cmd != top // its own error lists the commands
 	switch {
+	case cmd == top && parse != nil:
+		return path, usage("%s", parse)
+	case cmd == top && top.Flags().NArg() > 0:
+		return path, argsError(top, top.Flags().Args(), nil)
 	case !known && !group:
 		return path, notOffered("opdeck " + path + " is not offered over SSH.")
 	case row != nil && known && !row.Offered(role):
