@@ -56,7 +56,7 @@ password_command = "env > ` + seen + `; echo printed-password"
 		w.config(string(base) + config)
 		cmd := exec.Command(binary, args...)
 		cmd.Env = slices.Concat(w.env, []string{"HOME=" + w.home, "PATH=" + os.Getenv("PATH"), "PW=sandbox", "KEPT=kept",
-			"OPDECK_PASSWORD=geheim", "OPDECK_BACKUP_PASSPHRASE=geheim-and-longer",
+			"OPDECK_PASSWORD=geheim", "OPDECK_BACKUP_PASSPHRASE=geheim-and-longer", "PGPASSWORD=geheim",
 			"SECRET_password_env=geheim", "SECRET_secret_env=geheim-0123456789-abcdef-0123456789",
 			"SECRET_key_env=geheim-QWERTZ-0815-abcxyz-4711"})
 		if config == signed {

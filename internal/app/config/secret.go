@@ -151,7 +151,7 @@ func (k key) usable(env func(string) string, at func(string) string) (err error)
 // ChildEnv is the environment of a program that opdeck starts: its own without the variables that hold secrets, and
 // without others.
 func (c *Config) ChildEnv(others ...string) []string {
-	names := append(c.SecretNames(), others...)
+	names := append(append(c.SecretNames(), "PGPASSWORD"), others...) // the second completes [store] url
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(names, name)

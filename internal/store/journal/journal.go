@@ -438,17 +438,6 @@ func (s *Notes) Find(ctx context.Context, scope, text string, limit int) ([]note
 		scope, like(filter.Fold(text)), like(strings.ToLower(text)), limit)
 }
 
-// PruneNotes removes up to limit notes from before a time, of all accounts, and returns how many.
-func PruneNotes(ctx context.Context, core *store.DB, before time.Time, limit int) (n int, err error) {
-	err = core.WriteIdle(ctx, func(tx *store.Tx) error {
-		removed, err := store.Affected(tx.Result(ctx, `DELETE FROM note WHERE uid IN (
-			SELECT uid FROM note WHERE at_us < ? ORDER BY at_us LIMIT ?)`, before.UnixMicro(), limit))
-		n = int(removed)
-		return err
-	})
-	return n, err
-}
-
 // Notices stores what was told and what is to be sent in the core database. It implements notify.Store.
 type Notices struct{ db *store.DB }
 

@@ -3,7 +3,6 @@ package journal_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"opdeck/internal/domain/note"
 	"opdeck/internal/store"
@@ -47,12 +46,6 @@ func TestNotes(t *testing.T) {
 		list, err := notes.About(ctx, "u m", "", "op", 9)
 		if err != nil || list[0].Text != "a_b \x1b[2J" || list[0].Author != "ben" || list[0].Object != note.Operation {
 			t.Errorf("%+v %v", list, err)
-		}
-		if n, err := journal.PruneNotes(ctx, s.Core, time.Now().Add(-time.Hour), 9); n != 0 || err != nil {
-			t.Errorf("%d removed, %v", n, err)
-		}
-		if n, err := journal.PruneNotes(ctx, s.Core, time.Now().Add(time.Hour), 2); n != 2 || err != nil {
-			t.Errorf("%d removed, %v", n, err)
 		}
 	})
 }
