@@ -527,19 +527,16 @@ func Facts(ctx context.Context, a *App) verdict.Facts { return factReader{a}.all
 
 // places are the paths of what an installation keeps. core and bulk are "" unless the store is in SQLite files.
 type places struct {
-	core, bulk, storeKey, auditKey, checkpoints, archive, jobs string
+	core, bulk, storeKey, auditKey, checkpoints, jobs string
 }
 
 func placesOf(cfg config.Config, state string) places {
 	p := places{storeKey: cfg.Store.KeyFile, auditKey: cfg.Audit.KeyFile, checkpoints: cfg.Audit.Checkpoints,
-		archive: cfg.Audit.Archive, jobs: filepath.Join(state, "jobs")}
+		jobs: filepath.Join(state, "jobs")}
 	var err error
 	if p.core, p.bulk, err = store.Files(cfg.Store.URL, state); err == nil {
 		if p.storeKey == "" {
 			p.storeKey = seal.Beside(p.core)
-		}
-		if p.archive == "" {
-			p.archive = filepath.Join(filepath.Dir(p.core), "audit-archive")
 		}
 	}
 	if p.auditKey == "" {

@@ -42,8 +42,8 @@ type Backup struct {
 	Snapshot backup.Manifest `json:"snapshot"`
 }
 
-// TakeBackup takes a snapshot of both stores, the keys, the checkpoints, the archive of the audit trail and the jobs
-// while other processes use them, verifies it and writes it, sealed, to a new file.
+// TakeBackup takes a snapshot of both stores, the keys, the checkpoints and the jobs while other processes use
+// them, verifies it and writes it, sealed, to a new file.
 func TakeBackup(ctx context.Context, a *App, file string, key BackupKey) (done Backup, err error) {
 	at := placesOf(a.Config, a.State)
 	if err := Backable(a.Config); err != nil {
@@ -109,7 +109,7 @@ func backupError(what string, err error) error {
 	return &api.Error{Kind: api.Unavailable, Public: what + ": " + err.Error() + ".", Err: err}
 }
 
-// fill adds keys, checkpoints, archive and jobs to the copies of both files in dir, verifies all of it and lists it.
+// fill adds keys, checkpoints and jobs to the copies of both files in dir, verifies all of it and lists it.
 func fill(ctx context.Context, a *App, dir string, at places, m *backup.Manifest) error {
 	for from, to := range map[string]string{at.storeKey: backup.StoreKey, at.auditKey: backup.AuditKey} {
 		if err := copyFile(from, filepath.Join(dir, to)); err != nil {
@@ -141,15 +141,6 @@ func complete(ctx context.Context, a *App, st *store.Store, dir string, at place
 	if err := copyCheckpoints(ctx, trail, at.checkpoints, filepath.Join(dir, backup.Checkpoints)); err != nil {
 		return err
 	}
-	segments, err := trail.Segments(ctx)
-	if err != nil {
-		return err
-	}
-	for _, s := range segments {
-		if err := copyInto(filepath.Join(at.archive, s.File), filepath.Join(dir, backup.Archive)); err != nil {
-			return err
-		}
-	}
 	jobs, err := filepath.Glob(filepath.Join(at.jobs, "replace-*"))
 	if err != nil {
 		return err
@@ -168,8 +159,8 @@ func complete(ctx context.Context, a *App, st *store.Store, dir string, at place
 	return checkCopy(ctx, st)
 }
 
-// verifyCopy verifies the audit trail of a copy with the checkpoints and the archive beside it, and returns the number
-// of problems and the first of them.
+// verifyCopy verifies the audit trail of a copy with the checkpoints beside it, and returns the number of problems and
+// the first of them. It imports the records that an older program had moved out of the store.
 func verifyCopy(ctx context.Context, st *store.Store, dir string, keys []string, now func() time.Time) (n int,
 	first string, err error) {
 	key, err := audit.ReadKey(filepath.Join(dir, backup.AuditKey))
@@ -185,8 +176,11 @@ func verifyCopy(ctx context.Context, st *store.Store, dir string, keys []string,
 		return 0, "", err
 	}
 	trail, err := audit.New(audit.Options{Store: journal.NewAudit(st.Core), Key: key, Trusted: trusted, Now: now,
-		Checkpoints: points, Archive: filepath.Join(dir, backup.Archive)})
+		Checkpoints: points})
 	if err != nil {
+		return 0, "", err
+	}
+	if _, err := trail.Prover.Import(ctx, filepath.Join(dir, backup.Archive)); err != nil { // what is missing is a problem
 		return 0, "", err
 	}
 	rep, err := trail.Prover.Verify(ctx)
@@ -256,22 +250,18 @@ func copyCheckpoints(ctx context.Context, trail audit.Store, from, to string) er
 	if err != nil {
 		return err
 	}
-	newest, points := map[string]audit.Signed{}, map[string][]audit.Signed{} // by file name
-	for _, p := range stored {
-		if newest["audit-"+head.Chain+"-"+p.Key+".jsonl"], err = audit.ParseCheckpoint(p.Note); err != nil {
-			return err
-		}
-	}
+	points := map[string][]audit.Signed{} // by file name
 	for _, name := range names {
-		until := head.N
-		if s, ok := newest[filepath.Base(name)]; ok { // the store has each before its file
-			until = s.N
-		}
-		if points[filepath.Base(name)], err = checkpointsUntil(name, until); err != nil {
+		if points[filepath.Base(name)], err = checkpointsUntil(name, head.N); err != nil {
 			return err
 		}
 	}
-	for name, s := range newest {
+	for _, p := range stored {
+		s, err := audit.ParseCheckpoint(p.Note)
+		if err != nil {
+			return err
+		}
+		name := "audit-" + s.Chain + "-" + p.Key + ".jsonl"
 		if list := points[name]; len(list) == 0 || list[len(list)-1].N < s.N {
 			points[name] = append(list, s)
 		}

@@ -120,10 +120,9 @@ func (a *App) AuditKeyFile() string { return placesOf(a.Config, a.State).auditKe
 
 func (a *App) openAudit(ctx context.Context, how Options) error {
 	at := placesOf(a.Config, a.State)
-	points, archive := at.checkpoints, at.archive
 	made := ""
-	opt := audit.Options{Store: journal.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: points,
-		Archive: archive, Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
+	opt := audit.Options{Store: journal.NewAudit(a.Store.Core), Build: a.Version, Now: a.Now, Checkpoints: at.checkpoints,
+		Context: audit.Context{Name: a.Context.Name, BaseURL: a.Context.BaseURL, Account: a.Context.Login},
 		Alarm: func(err error) {
 			if err != nil {
 				a.Log.Error("audit", "err", err)
@@ -134,7 +133,7 @@ func (a *App) openAudit(ctx context.Context, how Options) error {
 	}
 	if a.Config.Store.URL == "memory" {
 		opt.Checkpoints = ""
-	} else if err := os.MkdirAll(points, 0o700); err != nil {
+	} else if err := os.MkdirAll(at.checkpoints, 0o700); err != nil {
 		return &api.Error{Kind: api.Unavailable, Public: "The folder for audit checkpoints cannot be created.", Err: err}
 	} else if opt.Key, made, err = a.auditKey(ctx, opt, how.NewAuditKey); errors.Is(err, errNewHost) {
 		opt.Unrecorded = err
@@ -153,6 +152,12 @@ func (a *App) openAudit(ctx context.Context, how Options) error {
 			ID: audit.Fingerprint(opt.Key.Public()), Detail: "a new key was created on request, although " + made}); err != nil {
 			return err
 		}
+	}
+	if said, err := a.Audit.Prover.BeginEpoch(ctx); err != nil {
+		return &api.Error{Kind: api.Unavailable, Err: err,
+			Public: "The audit trail of an older program cannot be verified: " + err.Error()}
+	} else if said != "" {
+		a.Log.Warn(said)
 	}
 	a.closers = append(a.closers, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -230,12 +235,9 @@ func noAuditKey(file, begun string, signed bool) error {
 			"0600)."}
 }
 
-// hasCheckpoints reports whether this host has signed any trail: checkpoints is a file or a folder.
-func hasCheckpoints(checkpoints string) (bool, error) {
-	if info, err := os.Stat(checkpoints); err == nil && info.Mode().IsRegular() {
-		return info.Size() > 0, nil
-	}
-	there, err := filepath.Glob(filepath.Join(checkpoints, "audit-*.jsonl"))
+// hasCheckpoints reports whether this host has signed any trail.
+func hasCheckpoints(folder string) (bool, error) {
+	there, err := filepath.Glob(filepath.Join(folder, "audit-*.jsonl"))
 	return len(there) > 0, err
 }
 

@@ -386,8 +386,6 @@ func (r *Restoring) placed() (list []store.Placed, err error) {
 		switch folder, name, _ := strings.Cut(f.Name, "/"); folder {
 		case backup.Checkpoints:
 			add(f.Name, filepath.Join(r.at.checkpoints, name), goesOn)
-		case backup.Archive:
-			add(f.Name, filepath.Join(r.at.archive, name), sameContent)
 		case backup.Jobs:
 			add(f.Name, filepath.Join(r.at.jobs, name), sameContent)
 		}

@@ -14,6 +14,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/session"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/note"
 	"opdeck/internal/store"
@@ -81,7 +82,7 @@ func content(path string) ([]byte, error) {
 
 // kept are tables whose rows an upgrade neither adds nor removes.
 var kept = map[bool]string{
-	true: "session session_event session_count audit audit_head audit_open audit_tree audit_signed approval job journey " +
+	true: "session session_event session_count audit audit_head audit_open audit_signed approval job journey " +
 		"unsettled borrower",
 	false: "hook hook_scope hook_rejected index_scope index_op index_raw index_party index_kind " +
 		"index_history index_look index_absent",
@@ -186,6 +187,10 @@ func upgraded(ctx context.Context, t *testing.T, a *App, gen int64, doubtful int
 	rep, err := a.Audit.Prover.Verify(ctx)
 	if err != nil || len(rep.Problems)+rep.More > 0 {
 		t.Errorf("audit: %+v, %v", rep.Problems, err)
+	}
+	page, err := a.Audit.Reader.Find(ctx, audit.Query{Event: audit.EventEpoch})
+	if err != nil || len(page.Entries) != 1 || !strings.Contains(page.Entries[0].Detail, "records are intact") {
+		t.Errorf("the epoch of this program: %+v, %v", page.Entries, err)
 	}
 	key, err := seal.ReadKey(filepath.Join(a.State, "opdeck.db.key"))
 	if err != nil {

@@ -185,20 +185,6 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }), outcome}
 }
 
-// AuditArchived says which records are only in the archive; here says that its reader is on a host of ours and may know
-// the folder. "" is none.
-func AuditArchived(o Options, last audit.Segment, here bool) string {
-	if last.Last == 0 {
-		return ""
-	}
-	where := ""
-	if here {
-		where = " in " + safe(last.Folder, 500) + " on " + safe(last.Host, 120)
-	}
-	return "Records 1 to " + format.Count(int(last.Last)) + ", up to " + format.Time(last.At, o.Zone) +
-		", are in the archive" + where + ": opdeck audit export prints them."
-}
-
 // AuditEntry is a record of the audit trail, all but AuditHashes. Texts are shown without quoting.
 func AuditEntry(o Options, e audit.Entry) []Section {
 	item, name := "item id", "name"
@@ -377,9 +363,6 @@ func problems(r audit.Report) []Sentence {
 			head = append(head, "first bad record "+format.Count(int(p.Seq)))
 		case p.Seq > 0:
 			head = append(head, "record "+format.Count(int(p.Seq)))
-		}
-		if p.Line > 0 {
-			head = append(head, "line "+format.Count(int(p.Line)))
 		}
 		kind := string(p.Kind)
 		if p.Kind == audit.Cut {

@@ -57,12 +57,11 @@ type Screen struct {
 	unsettledLoads *ui.Requests // what is unsettled alone
 	checks         *ui.Requests // checks of the trail
 
-	open     []audit.Entry // unsettled acts
-	all      bool          // every record is shown, not writes, refusals and trouble alone
-	next     int64         // where older records begin; 0: there are none
-	archived audit.Segment // the newest part of the archive with older records; zero: none
-	health   audit.Health
-	newer    bool // records came since the list was read
+	open   []audit.Entry // unsettled acts
+	all    bool          // every record is shown, not writes, refusals and trouble alone
+	next   int64         // where older records begin; 0: there are none
+	health audit.Health
+	newer  bool // records came since the list was read
 }
 
 // New returns the screen. start is the text of its first filter.
@@ -224,11 +223,6 @@ func (s *Screen) HeadLines() []string {
 	if n := len(s.open); n > 0 {
 		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(format.Plural(n, "write has", "writes have")+
 			" an unknown outcome and may have been done. enter on one shows what to do.", w-2)))
-	}
-	if a := s.archived; s.next == 0 && a.Last > 0 {
-		o := s.env.Present()
-		out = append(out, th.Dim.Render(draw.Fitting(w, present.AuditArchived(o, a, s.env.About.Remote == ""),
-			present.AuditArchived(o, a, false), "Older records are in the archive: opdeck audit export prints them.")))
 	}
 	return append(out, trouble(s.env, s.health, w)...)
 }
@@ -450,7 +444,7 @@ func (s *Screen) Reload() tea.Cmd {
 		return func() (ui.Action, tea.Cmd) {
 			s.health = health
 			if !s.Failed(err) {
-				s.next, s.archived, s.At, s.newer = found.Next, found.Archived, at, false
+				s.next, s.At, s.newer = found.Next, at, false
 				s.set(open, found.Entries)
 			}
 			return nil, nil
@@ -470,7 +464,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 		found, err := find(ctx, log, f, now, before)
 		return func() (ui.Action, tea.Cmd) {
 			if !s.Failed(err) {
-				s.next, s.archived = found.Next, found.Archived
+				s.next = found.Next
 				s.set(s.open, append(slices.Collect(s.records), found.Entries...))
 			}
 			return nil, nil

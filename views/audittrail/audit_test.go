@@ -31,21 +31,6 @@ func TestListWide(t *testing.T) {
 	golden.RequireEqual(t, []byte(r.View()))
 }
 
-// TestOlderRecordsAreInTheArchive: below the last record the list says where the others are, as the command does.
-func TestOlderRecordsAreInTheArchive(t *testing.T) {
-	log := fake()
-	find := log.find
-	log.find = func(q audit.Query) (audit.Page, error) {
-		p, err := find(q)
-		p.Next, p.Archived = 0, audit.Segment{First: 1, Last: 4200, At: noon.AddDate(0, -1, 0), Folder: "/var/opdeck", Host: "desk-1"}
-		return p, err
-	}
-	r, _ := open(t, log)
-	r.Has("Older records are in the archive: opdeck audit export prints them.")
-	r.Send(uitest.Size(160, 40))
-	r.Has("Records 1 to 4,200, up to 2026-02-02 12:00:00 UTC, are in the archive in /var/opdeck on desk-1: opdeck audit export prints them.")
-}
-
 func TestRecord(t *testing.T) {
 	r, _ := open(t, fake())
 	r.Send(uitest.Size(120, 40), uitest.Keys("down", "down", "down", "down", "enter"))

@@ -49,8 +49,8 @@ type Config struct {
 		Borrowers      map[string]Borrower
 	}
 	Audit struct {
-		Checkpoints, KeyFile, Archive string
-		Keys                          []string
+		Checkpoints, KeyFile string
+		Keys                 []string
 	}
 	UI struct {
 		Theme, TimeZone string
@@ -262,9 +262,6 @@ Folder for the signed checkpoints of the audit trail, preferably on another disk
 Empty: beside the store.`),
 			row("key_file", &c.Audit.KeyFile, "", `
 Ed25519 key that signs them. Empty: made beside the store.`),
-			row("archive", &c.Audit.Archive, "", `
-Folder with older records in signed segments, which opdeck audit verify reads with the
-rest. Empty: audit-archive beside the SQLite files.`, absolute),
 			row("keys", &c.Audit.Keys, nil, `
 Public keys of other hosts that sign for the same store. opdeck audit checkpoint prints
 each on its host (the line that begins with opdeck.audit/).`, each(auditKey)),
@@ -434,6 +431,7 @@ Empty: those of [ui].`, columns),
 
 // retired are the keys that left, with what to write or do instead. The name of a section that a person chose is NAME.
 var retired = map[string]string{
+	"audit.archive": "audit records stay in the store; those of an older version's archive are imported from where it is",
 	"audit.witnesses": "keep what opdeck audit checkpoint prints, and compare with " +
 		"opdeck audit verify --against FILE",
 	"backup.passphrase_env":     "put the passphrase in " + PassphraseEnv + ", or write passphrase_file",

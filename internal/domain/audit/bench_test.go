@@ -3,7 +3,6 @@ package audit_test
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -33,7 +32,7 @@ func BenchmarkWrite(b *testing.B) {
 			opt := audit.Options{}
 			if signed {
 				name = e.String() + "/signed"
-				opt.Key, opt.Checkpoints = key, filepath.Join(b.TempDir(), "points")+"/"
+				opt.Key, opt.Checkpoints = key, points(b)
 			}
 			b.Run(name, func(b *testing.B) {
 				opt.Store = journal.NewAudit(storetest.Open(b, e).Core)
@@ -64,8 +63,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkLongTrail is what a trail of so many records costs: to prove one of
-// them, to write the next, to read what is unsettled, and to verify all.
+// BenchmarkLongTrail is what a trail of so many records costs: to write the next, to read what is unsettled, and to
+// verify all.
 //
 // OPDECK_BENCH_RECORDS=1000000 go test -run '^$' -bench BenchmarkLongTrail -benchtime 20x -timeout 30m
 // ./internal/domain/audit

@@ -16,9 +16,9 @@ var (
 	Prose   = prose
 )
 
-// Sign makes a checkpoint line.
+// Sign is a line of a checkpoint file that k signed.
 func (k *Key) Sign(c Checkpoint) []byte {
-	s, err := k.signNote(c)
+	s, err := k.sign(c)
 	if err != nil {
 		panic(err)
 	}

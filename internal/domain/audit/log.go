@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,14 +23,11 @@ type Options struct {
 	Build   string           // version of the program
 	Now     func() time.Time // nil: time.Now
 
-	// Archive is the folder for records that leave the store; "": records stay.
-	Archive     string
 	Key         *Key          // signs checkpoints; nil: no checkpoints
-	Checkpoints string        // their file, or a folder for it; "": no checkpoints
+	Checkpoints string        // the folder for their files, which exists; "": no checkpoints
 	Trusted     []Trusted     // keys of other hosts that sign for the same store
 	Unrecorded  error         // why nothing can be recorded here, such as a missing key; nil: it can
-	Every       int64         // most records between checkpoints; 0 means 100
-	Interval    time.Duration // most time between checkpoints of new records; 0 means 60 s
+	Interval    time.Duration // between checkpoints of new records; 0 means 60 s
 
 	// Grace is how long another process may take from intent to outcome before its act counts as open; 0 means 5
 	// minutes.
@@ -62,9 +58,7 @@ type Log struct {
 	Reader  *Reader  // queries and exports
 	Intents *Intents // writes with an unknown outcome
 	Signer  *Signer  // checkpoints
-	Prover  *Prover  // verification, proofs, evidence
-	// Archivist moves old records out of the store.
-	Archivist *Archivist
+	Prover  *Prover  // verification, epochs
 
 	began    time.Time
 	newID    func() string
@@ -72,6 +66,8 @@ type Log struct {
 
 	clock  sync.Mutex
 	latest time.Time // guarded by clock: of the records of this process
+
+	first sync.Once // the first record of this process is compared with the newest checkpoint
 
 	marking sync.Once
 	release func(behind bool) // removes the mark of this process; nil: none
@@ -82,9 +78,10 @@ type Log struct {
 	mu         sync.Mutex
 	unfinished map[string]Record // guarded by mu: our intents without an outcome
 	pending    []*Record         // guarded by mu: records that could not be stored, in order
-	windows    map[string]*bound // guarded by mu: floods, by event
+	windows    map[string]*bound // guarded by mu: refusals, by event
 	health     Health            // guarded by mu; Signer has the part about checkpoints
 	started    *api.Actor        // guarded by mu: the actor of Start, for the stop record
+	wrote      bool              // guarded by mu: this process stored a record
 	compared   time.Time         // guarded by mu: when Run last compared the trail with its checkpoint
 }
 
@@ -98,18 +95,15 @@ func New(opt Options) (*Log, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	opt.Every = cmp.Or(opt.Every, 100)
 	opt.Interval = cmp.Or(opt.Interval, time.Minute)
 	opt.Grace = cmp.Or(opt.Grace, 5*time.Minute)
 	c := &core{opt: opt, boot: newUUID()}
 	l := &Log{core: c, began: opt.Now(), newID: newUUID, notified: make(chan struct{}, 1),
 		unfinished: map[string]Record{}, windows: map[string]*bound{}}
-	l.Signer = &Signer{core: c, tree: &tree{core: c}, checkpointFiles: &checkpointFiles{core: c}, known: -1,
-		notify: l.notify, record: l.noteOwn}
+	l.Signer = &Signer{core: c, record: l.noteOwn}
 	l.Reader = &Reader{core: c, log: l}
-	l.Intents = &Intents{core: c, log: l, reader: l.Reader}
-	l.Prover = &Prover{core: c, log: l, signer: l.Signer}
-	l.Archivist = &Archivist{core: c, signer: l.Signer}
+	l.Intents = &Intents{core: c, log: l}
+	l.Prover = &Prover{core: c, log: l}
 	return l, nil
 }
 
@@ -179,13 +173,7 @@ func (l *Log) Note(ctx context.Context, who api.Actor, e api.Event) error {
 	}
 	r := l.record(who, bounded(e.Name, maxWord), PhaseNote)
 	r.Object, r.ID, r.Detail = bounded(e.Object, maxWord), bounded(e.ID, maxWord), prose(e.Detail)
-	due, drop := l.limitRate(&r)
-	if len(due) > 0 {
-		l.mu.Lock()
-		l.pending = append(l.pending, due...)
-		l.mu.Unlock()
-	}
-	if drop {
+	if !l.limitRate(&r) {
 		l.notify()
 		return nil
 	}
@@ -266,66 +254,51 @@ func (l *Log) append(ctx context.Context, r *Record) error {
 	if l.opt.Unrecorded != nil {
 		return l.opt.Unrecorded
 	}
-	sign, cannot := l.prepareSigning(ctx, r)
-	var point *Signed
-	var from, to Head
-	store := func(h Head) (rows []Row, err error) {
-		if !h.Edge.fits(h.N) {
-			return nil, errBehind
+	var cannot error
+	if l.signs() {
+		l.first.Do(func() {
+			if last, err := l.Signer.compare(ctx); err == nil && last.At.Sub(r.At) > hostSlack {
+				r.back = max(r.back, last.At.Sub(r.At))
+			}
+		})
+		if r.Phase == PhaseOutcome {
+			_, cannot = l.Signer.compare(ctx)
 		}
-		point, from = nil, h
-		rows, h, err = l.makeRows(h, r)
-		to = h
-		if err != nil || !sign {
-			return rows, err
-		}
-		s, err := l.Signer.signAt(h, l.opt.Now())
-		if err != nil {
-			return nil, err
-		}
-		point, rows[len(rows)-1].Checkpoint = &s, l.Signer.toStore(s)
-		return rows, nil
+		r.Signer, r.Signed = l.fingerprint(), l.Signer.lastKnown().N // so that a lost checkpoint is detected
 	}
-	err := l.opt.Store.Append(ctx, store)
-	if errors.Is(err, errBehind) {
-		if err = l.Signer.catchUp(ctx); err == nil {
-			err = l.opt.Store.Append(ctx, store)
-		}
-	}
+	point, err := l.store(ctx, r, l.signs() && r.Phase == PhaseOutcome && cannot == nil)
 	if err != nil && !l.isStored(ctx, r) {
 		return l.writable(err)
 	}
 	_ = l.writable(nil)
-	l.Signer.onStored()
-	l.Signer.onContinued(from, to, point)
-	switch {
-	case point != nil:
-		_ = l.Signer.checkpointResult(ctx, l.Signer.publish(ctx, *point)) // reported by Health and Alarm
-	case cannot != nil:
-		_ = l.Signer.checkpointResult(ctx, cannot)
+	l.mu.Lock()
+	l.wrote = true
+	l.mu.Unlock()
+	if point != nil {
+		cannot = l.Signer.publish(*point)
+	}
+	if point != nil || cannot != nil {
+		_ = l.Signer.result(ctx, cannot) // reported by Health and Alarm
 	}
 	return nil
 }
 
-// prepareSigning prepares r for the checkpoint that is stored with it, if any, and returns why there cannot be one.
-// The record names the signing key and its newest known checkpoint, so that a lost checkpoint is detected.
-func (l *Log) prepareSigning(ctx context.Context, r *Record) (sign bool, cannot error) {
-	if !l.signs() {
-		return false, nil
-	}
-	l.Signer.recoverCheckpoint(ctx)
-	if back := l.Signer.sinceStart().Sub(r.At); back > hostSlack {
-		r.back = max(r.back, back)
-	}
-	if r.Phase == PhaseOutcome {
-		cannot = l.Signer.checkBeforeSigning(ctx)
-	} else if l.Signer.seenCheckpoint(-1) < 0 {
-		if last, err := l.Signer.lastCheckpoint(ctx); err == nil {
-			l.Signer.seenCheckpoint(last.N)
+// store appends r, with a checkpoint if sign.
+func (l *Log) store(ctx context.Context, r *Record, sign bool) (point *Signed, err error) {
+	err = l.opt.Store.Append(ctx, func(h Head) ([]Row, error) {
+		rows, to, err := l.makeRows(h, r)
+		if point = nil; err != nil || !sign {
+			return rows, err
 		}
-	}
-	r.Signer, r.Signed = l.fingerprint(), max(l.Signer.seenCheckpoint(-1), 0)
-	return r.Phase == PhaseOutcome && cannot == nil, cannot
+		s, err := l.Signer.signAt(to)
+		if err != nil {
+			return nil, err
+		}
+		stored := l.Signer.toStore(s)
+		point, rows[len(rows)-1].Checkpoint = &s, &stored
+		return rows, nil
+	})
+	return point, err
 }
 
 // makeRows returns the rows of r after h, and the new head.
@@ -336,9 +309,7 @@ func (l *Log) makeRows(h Head, r *Record) ([]Row, Head, error) {
 		if err != nil {
 			return err
 		}
-		next := Head{Chain: h.Chain, N: row.Seq, Hash: row.Hash, At: row.At}
-		row.Tree, next.Edge = h.Edge.grow(h.N, row.Bytes)
-		rows, h = append(rows, row), next
+		rows, h = append(rows, row), Head{Chain: h.Chain, N: row.Seq, Hash: row.Hash, At: row.At}
 		return nil
 	}
 	if r.back > 0 {
@@ -411,62 +382,56 @@ func (l *Log) failing() map[string]bool {
 	return out
 }
 
-// Per minute a process stores at most floodAll refused attempts of a kind, and floodOne of one person at one address,
-// in full; it counts the rest.
+// floodAll is how many refused attempts of a kind a process stores in full within a floodWindow; it counts the rest.
 const (
 	floodWindow = time.Minute
 	floodAll    = 60
-	floodOne    = 10
 	floodNames  = 5 // names in the record of the count
 )
 
-// bound counts one kind of event within a window.
+// bound counts one kind of refusal within a window.
 type bound struct {
 	began time.Time
-	full  int            // stored in full
-	who   map[string]int // stored in full, by person and address
-	rest  Record         // the last one that was only counted
-	count int64
+	full  int    // stored in full
+	rest  Record // the last one that was only counted
 	first time.Time
 	names []string
 }
 
 // rateLimited reports whether frequent events of this name are only counted.
 func rateLimited(event string) bool {
-	if event == EventDenied {
-		return true
-	}
 	i := strings.LastIndexByte(event, '.')
-	return i >= 0 && slices.Contains([]string{".denied", ".failed", ".refused", ".quarantined"}, event[i:])
+	return event == EventDenied ||
+		i >= 0 && slices.Contains([]string{".denied", ".failed", ".refused", ".quarantined"}, event[i:])
 }
 
-// limitRate counts a note; drop: it must not be stored. due are the records of windows that ended.
-func (l *Log) limitRate(r *Record) (due []*Record, drop bool) {
+// limitRate reports whether a note is to be stored in full; else it was counted.
+func (l *Log) limitRate(r *Record) (full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	due = l.closeWindows(false)
+	l.pending = append(l.pending, l.closeWindows(false)...)
 	if !rateLimited(r.Event) {
-		return due, false
+		return true
 	}
 	b := l.windows[r.Event]
 	if b == nil {
-		b = &bound{began: l.opt.Now(), who: map[string]int{}}
+		b = &bound{began: l.opt.Now()}
 		l.windows[r.Event] = b
 	}
-	who := r.Actor.Name + "\x00" + r.From
-	if b.full < floodAll && b.who[who] < floodOne {
+	if b.full < floodAll {
 		b.full++
-		b.who[who]++
-		return due, false
+		return true
 	}
-	if b.count++; b.count == 1 {
+	count := b.rest.Count + 1
+	if count == 1 {
 		b.first = r.At
 	}
 	b.rest = *r
+	b.rest.Count = count
 	if len(b.names) < floodNames && !slices.Contains(b.names, r.Actor.Name) {
 		b.names = append(b.names, r.Actor.Name)
 	}
-	return due, true
+	return false
 }
 
 // closeWindows removes the windows that are over (or all) from l.windows and returns the records of their counts. The
@@ -474,19 +439,18 @@ func (l *Log) limitRate(r *Record) (due []*Record, drop bool) {
 func (l *Log) closeWindows(all bool) []*Record {
 	var due []*Record
 	for event, b := range l.windows {
-		age := l.opt.Now().Sub(b.began)
-		if !all && age >= 0 && age < floodWindow {
+		if age := l.opt.Now().Sub(b.began); !all && age >= 0 && age < floodWindow {
 			continue
 		}
 		delete(l.windows, event)
-		if b.count == 0 {
+		if b.rest.Count == 0 {
 			continue
 		}
 		r := b.rest
 		l.stamp(&r)
-		r.Count, r.Since = b.count, b.first.Format(time.RFC3339Nano)
-		r.Detail = fmt.Sprintf("repeated within a minute, by %s; the last: %s", strings.Join(b.names, ", "), r.Detail)
-		r.Detail = bounded(r.Detail, maxText)
+		r.Since = b.first.Format(time.RFC3339Nano)
+		r.Detail = bounded(fmt.Sprintf("repeated within a minute, by %s; the last: %s", strings.Join(b.names, ", "),
+			r.Detail), maxText)
 		if len(b.names) > 1 {
 			r.Actor, r.From, r.Sid = Author{}, "", ""
 		}
@@ -496,98 +460,170 @@ func (l *Log) closeWindows(all bool) []*Record {
 	return due
 }
 
-// cover is what a verification knows about the signers of the trail.
-type cover struct {
-	signed     map[string]map[int64]bool  // by key: the numbers of records of its checkpoints
-	claimed    map[string]map[int64]int64 // by key: the checkpoints that records mention, and the first such record
-	outcomes   []int64                    // seq of outcomes, which are signed as soon as they are stored
-	storedOnly map[string]int64           // keys of other hosts: up to where they signed, by the store
+// retry is the pause before Run retries to store a record.
+const retry = 5 * time.Second
+
+// Start records that this process starts writing the trail for who; Close then records the end. Short commands need
+// neither.
+func (l *Log) Start(ctx context.Context, who api.Actor) error {
+	if l.opt.Unrecorded != nil {
+		return l.opt.Unrecorded
+	}
+	l.mu.Lock()
+	l.started = &who
+	l.mu.Unlock()
+	return l.Note(ctx, who, api.Event{Name: EventStart, Object: "audit", Detail: "process " + l.boot})
 }
 
-func newCover() cover {
-	return cover{signed: map[string]map[int64]bool{}, claimed: map[string]map[int64]int64{},
-		storedOnly: map[string]int64{}}
-}
-
-// noteSignature records a checkpoint of a key.
-func (v *verifier) noteSignature(s Signed, by string) {
-	if v.signed[by] == nil {
-		v.signed[by] = map[int64]bool{}
-	}
-	v.signed[by][s.N] = true
-}
-
-// noteSigner records what a record says about checkpoints.
-func (v *verifier) noteSigner(r Record) {
-	if r.Signer == "" {
-		return
-	}
-	claims := v.claimed[r.Signer]
-	if claims == nil {
-		claims = map[int64]int64{}
-		v.claimed[r.Signer] = claims
-	}
-	if _, ok := claims[r.Signed]; !ok && r.Signed > 0 {
-		claims[r.Signed] = r.Seq
-	}
-	if r.Phase == PhaseOutcome {
-		v.outcomes = append(v.outcomes, r.Seq)
-	}
-	if r.Event == EventUncovered && r.Phase == PhaseNote {
-		v.r.Warnings = append(v.r.Warnings, fmt.Sprintf("record %d: %s", r.Seq, r.Detail))
-	}
-}
-
-// reportUncovered reports checkpoints that are missing.
-func (v *verifier) reportUncovered() {
-	v.line = 0 // it concerns all of them
-	for _, key := range slices.Sorted(maps.Keys(v.claimed)) {
-		// a key that no record says to have signed with is that of another host that has just begun
-		if v.known != nil && !v.known[key] && (v.guest || len(v.claimed[key]) == 0) {
-			v.r.Unknown = append(v.r.Unknown, key)
-			continue
+// Run does background work until ctx ends: it stores waiting outcomes and counts of refused attempts, and signs
+// checkpoints, also of other processes' records. It compares the trail with its newest checkpoint at the start and
+// every Interval; it sleeps while nothing is due.
+func (l *Log) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		wait, some := l.nextWork()
+		if some {
+			timer.Reset(wait)
+		} else {
+			timer.Stop()
 		}
-		v.reportMissing(key, v.claimed[key])
-	}
-	if v.guest && len(v.r.Unknown) > 0 {
-		return // their checkpoints may cover all
-	}
-	open := slices.DeleteFunc(v.outcomes, func(seq int64) bool { return seq <= v.r.Covered })
-	switch n := len(open); {
-	case n == 1:
-		v.problem(open[0], Unsigned, "record %d is an outcome that no checkpoint covers: its process ended before it "+
-			"signed, or checkpoints were removed", open[0])
-	case n > 1:
-		v.problem(open[0], Unsigned, "%d outcomes, records %d to %d, are covered by no checkpoint: their processes ended "+
-			"before they signed, or checkpoints were removed", n, open[0], open[n-1])
-	}
-}
-
-// reportMissing reports missing checkpoints of one key that records mention.
-func (v *verifier) reportMissing(key string, claims map[int64]int64) {
-	var missing []int64
-	for n := range claims {
-		if !v.signed[key][n] && n >= v.r.First && n > v.storedOnly[key] && !v.lostBefore(n, claims[n]) {
-			missing = append(missing, n)
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.notified:
+		case <-timer.C:
+			l.work(ctx)
 		}
 	}
-	if len(missing) == 0 {
-		return
+}
+
+// nextWork reports whether work is planned, and in how long.
+func (l *Log) nextWork() (wait time.Duration, some bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.opt.Now()
+	soonest := func(d time.Duration) {
+		if d = max(d, 0); !some || d < wait {
+			wait, some = d, true
+		}
 	}
-	slices.Sort(missing)
-	newest := missing[len(missing)-1]
-	switch {
-	case len(v.signed[key]) == 0 && v.storedOnly[key] == 0:
-		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, but none of "+
-			"its checkpoints was found: they or the key were lost, or not given; keys of other hosts go into [audit] keys",
-			claims[newest],
-			key, newest)
-	case len(missing) == 1:
-		v.problem(claims[newest], Unsigned, "record %d says that key %s signed a checkpoint for %d records, but it was not "+
-			"found", claims[newest], key, newest)
+	if len(l.pending) > 0 {
+		soonest(retry)
+	}
+	for _, b := range l.windows {
+		if b.rest.Count > 0 {
+			soonest(b.began.Add(floodWindow).Sub(now))
+		}
+	}
+	if l.signs() {
+		soonest(l.compared.Add(l.opt.Interval).Sub(now))
+	}
+	return wait, some
+}
+
+// work does what is due.
+func (l *Log) work(ctx context.Context) {
+	l.mu.Lock()
+	l.pending = append(l.pending, l.closeWindows(false)...)
+	now := l.opt.Now()
+	due := l.signs() && now.Sub(l.compared) >= l.opt.Interval
+	if due {
+		l.compared = now
+	}
+	l.mu.Unlock()
+	_ = l.Flush(ctx) // reported by Health and Alarm
+	if due {
+		_ = l.Signer.Checkpoint(ctx)
+	}
+}
+
+// Close stores waiting records, records the end if Start was called, and signs the end of the trail, even if other
+// processes wrote it. The Log must not be used afterwards. The error says what could not be stored: those acts stay
+// open.
+func (l *Log) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.pending = append(l.pending, l.closeWindows(true)...)
+	who, wrote := l.started, l.wrote
+	l.mu.Unlock()
+	err := l.Flush(ctx)
+	if who != nil {
+		err = errors.Join(err, l.Note(ctx, *who, api.Event{Name: EventStop, Object: "audit", Detail: "process " + l.boot}))
+	}
+	if signed := l.Signer.Checkpoint(ctx); wrote || who != nil {
+		err = errors.Join(err, signed) // else reported by Health and Alarm
+	}
+	l.mu.Lock()
+	release, behind := l.release, len(l.unfinished) > 0
+	l.release = nil
+	l.mu.Unlock()
+	if release != nil {
+		release(behind)
+	}
+	return err
+}
+
+// Health is the state of the trail for display.
+type Health struct {
+	Err        error     // why the trail cannot be written; nil if it can
+	Since      time.Time // since when
+	Waiting    int       // records that wait to be stored
+	Checkpoint error     // why the last checkpoint failed; nil if it did not
+}
+
+// OK reports whether there is no problem.
+func (h Health) OK() bool { return h.Err == nil && h.Waiting == 0 && h.Checkpoint == nil }
+
+// Tampered returns the contradiction between the trail and a checkpoint, nil for none. Until a person has checked it,
+// nothing is signed.
+func (h Health) Tampered() *TamperedError {
+	var bad *TamperedError
+	if errors.As(h.Checkpoint, &bad) {
+		return bad
+	}
+	return nil
+}
+
+// Health returns the present state.
+func (l *Log) Health() Health {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.health
+	h.Waiting = len(l.pending)
+	h.Checkpoint = l.Signer.lastFailure()
+	return h
+}
+
+// writable records whether the trail can be written (err is nil) and returns err. It passes a change to Alarm.
+func (l *Log) writable(err error) error {
+	l.mu.Lock()
+	news := (l.health.Err == nil) != (err == nil)
+	switch l.health.Err = err; {
+	case err == nil:
+		l.health.Since = time.Time{}
+	case news:
+		l.health.Since = l.opt.Now()
+	}
+	l.mu.Unlock()
+	if news {
+		l.alarm(err)
+	}
+	return err
+}
+
+// notify tells Run that there is work.
+func (l *Log) notify() {
+	select {
+	case l.notified <- struct{}{}:
 	default:
-		v.problem(claims[newest], Unsigned, "%d checkpoints of key %s that records mention were not found; the newest is "+
-			"for %d records (record %d)",
-			len(missing), key, newest, claims[newest])
 	}
+}
+
+// mustMay is api.Need that also records a refusal.
+func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
+	err := api.Need(api.WithTrail(ctx, nil), op, p)
+	if err != nil {
+		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})
+	}
+	return err
 }

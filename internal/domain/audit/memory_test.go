@@ -3,10 +3,8 @@ package audit_test
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -23,7 +21,6 @@ import (
 type memory struct {
 	mu   sync.Mutex
 	rows []audit.Row
-	tree map[int64][]byte
 	sign map[string]audit.StoredCheckpoint
 	fail error // of Append
 	lost error // of Append, after the rows are stored
@@ -41,16 +38,13 @@ func (m *memory) Append(_ context.Context, next func(audit.Head) ([]audit.Row, e
 	if m.fail != nil {
 		return m.fail
 	}
-	head := m.head()
-	head.Edge, _ = audit.EdgeOf(head.N, func([]int64) (map[int64][]byte, error) { return m.tree, nil })
-	rows, err := next(head)
+	rows, err := next(m.head())
 	if err == nil {
 		for _, r := range rows {
-			m.put(audit.Node{Seq: r.Seq, Hashes: r.Tree})
 			if r.Checkpoint != nil {
 				m.point(*r.Checkpoint)
 			}
-			r.Tree, r.Checkpoint = nil, nil
+			r.Checkpoint = nil
 			m.rows = append(m.rows, r)
 		}
 	}
@@ -58,7 +52,7 @@ func (m *memory) Append(_ context.Context, next func(audit.Head) ([]audit.Row, e
 }
 
 func (m *memory) head() audit.Head {
-	h := audit.Head{Chain: "6f706465-636b-4000-8000-000000000001", Hash: strings.Repeat("0", 64)}
+	h := audit.Head{Chain: "6f706465-636b-4000-8000-000000000001", Epoch: 1, Hash: strings.Repeat("0", 64)}
 	if n := len(m.rows); n > 0 {
 		h.N, h.Hash, h.At = m.rows[n-1].Seq, m.rows[n-1].Hash, m.rows[n-1].At
 	}
@@ -113,14 +107,10 @@ func (m *memory) Open(context.Context) ([]audit.Row, error) {
 	return m.filter(func(r audit.Row) bool { return r.Phase == audit.PhaseIntent && !closed[r.UID] }), nil
 }
 
-func (m *memory) put(n audit.Node) {
-	if m.tree == nil {
-		m.tree, m.sign = map[int64][]byte{}, map[string]audit.StoredCheckpoint{}
-	}
-	m.tree[n.Seq] = n.Hashes
-}
-
 func (m *memory) point(p audit.StoredCheckpoint) {
+	if m.sign == nil {
+		m.sign = map[string]audit.StoredCheckpoint{}
+	}
 	if m.sign[p.Key].N < p.N {
 		m.sign[p.Key] = p
 	}
@@ -138,42 +128,10 @@ func (m *memory) Derived(ctx context.Context) (audit.Derived, error) {
 	return s, err
 }
 
-func (m *memory) Nodes(_ context.Context, seqs []int64) (map[int64][]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := map[int64][]byte{}
-	for _, seq := range seqs {
-		if h, ok := m.tree[seq]; ok {
-			out[seq] = h
-		}
-	}
-	return out, nil
-}
-
-func (m *memory) PutNodes(_ context.Context, nodes []audit.Node) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, n := range nodes {
-		m.put(n)
-	}
-	return nil
-}
-
-func (m *memory) TreeSize(_ context.Context, after int64) (count, last int64, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for seq := range m.tree {
-		if last = max(last, seq); seq > after {
-			count++
-		}
-	}
-	return count, last, nil
-}
-
-// Nothing of it is archived: that is tested with a database.
 func (m *memory) Segments(context.Context) ([]audit.Segment, error) { return nil, nil }
-func (m *memory) Archive(context.Context, audit.Segment) error      { return errors.ErrUnsupported }
-func (m *memory) DropArchived(context.Context, int) (int, error)    { return 0, nil }
+func (m *memory) Import(context.Context, audit.Segment, []audit.Row) error {
+	return errors.ErrUnsupported
+}
 
 func (m *memory) Checkpoints(context.Context) ([]audit.StoredCheckpoint, error) {
 	m.mu.Lock()
@@ -255,32 +213,28 @@ func write(t *testing.T, l *audit.Log, n int) {
 	}
 }
 
-// export is the log as an export has it, without the record of an export.
-func export(t *testing.T, m *memory) []string {
+// verified is the report on the trail in m.
+func verified(t *testing.T, m *memory) audit.Report {
 	t.Helper()
-	var out []string
-	for _, r := range m.filter(func(audit.Row) bool { return true }) {
-		out = append(out, fmt.Sprintf(`{"hash":"%s","record":%s}`, r.Hash, r.Bytes))
+	r, err := newLog(t, audit.Options{Store: m}).Prover.Verify(as(admin))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return r
 }
 
-func join(lines []string) *bytes.Reader {
-	return bytes.NewReader([]byte(strings.Join(lines, "\n") + "\n"))
+// points is a new folder for checkpoints.
+func points(t testing.TB) string {
+	t.Helper()
+	return t.TempDir()
 }
 
-func readers(files ...[]byte) []io.Reader {
-	var out []io.Reader
-	for _, b := range files {
-		out = append(out, bytes.NewReader(b))
+// seeded is a key that is the same in every run.
+func seeded(t testing.TB, b byte) *audit.Key {
+	t.Helper()
+	k, err := audit.NewKey(bytes.Repeat([]byte{b}, 32))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
-}
-
-func publics(keys ...*audit.Key) []ed25519.PublicKey {
-	var out []ed25519.PublicKey
-	for _, k := range keys {
-		out = append(out, k.Public())
-	}
-	return out
+	return k
 }

@@ -13,8 +13,6 @@
 package audit
 
 import (
-	"context"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -148,8 +146,14 @@ func (r *Record) row(h Head) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	return r.rowOf(b), nil
+}
+
+// rowOf is the row of r, whose bytes are b.
+func (r Record) rowOf(b []byte) Row {
 	return Row{Seq: r.Seq, UID: r.UID, At: r.At, Event: r.Event, Phase: r.Phase, Ref: r.Ref, Boot: r.Boot,
-		Actor: r.Actor.Name, Object: r.Object, ID: r.ID, Item: r.Item, Bytes: b, Hash: Hash(b)}, nil
+		Actor: r.Actor.Name, Object: r.Object, ID: r.ID, Item: r.Item, Bytes: b, Hash: Hash(b),
+		Epoch: r.Event == EventRestored || r.Event == EventEpoch}
 }
 
 // act copies the parts of an act that a record may hold: digests instead of contents.
@@ -178,7 +182,7 @@ func (r *Record) outcome(out api.Outcome) {
 	}
 	r.Error, r.Req = prose(out.Detail), bounded(out.RequestID, maxWord)
 	r.Took, r.After = out.Took.Microseconds(), bounded(out.After, maxWord)
-	r.Method, r.Path, r.Body, r.Secret, r.Name, r.Summary, r.Reason, r.Before = "", "", "", "", "", "", "", ""
+	r.Method, r.Path, r.Body, r.Secret, r.Summary, r.Reason, r.Before = "", "", "", "", "", "", ""
 	r.Code = code(r.Event, r.Phase, r.Outcome)
 }
 
@@ -188,17 +192,17 @@ var results = map[api.Verdict]Result{api.Done: ResultOK, api.Denied: ResultDenie
 // Names of this package's own events; acts have the names of their kinds. Frequent events whose name ends in .denied,
 // .failed, .refused or .quarantined, and "denied" itself, are only counted.
 const (
-	EventStart     = "audit.start"     // a process started writing the trail
-	EventStop      = "audit.stop"      // it stopped in order
-	EventRead      = "audit.read"      // a person read the trail
-	EventExport    = "audit.export"    // a person exported it
-	EventClock     = "clock.step"      // the clock went back
-	EventTamper    = "audit.tampered"  // the trail contradicts a checkpoint
-	EventUncovered = "audit.uncovered" // a checkpoint was missing from the checkpoint file
-	EventKey       = "audit.key"       // a person made a key, though the trail had begun
-	EventRestored  = "audit.restored"  // a person said that a backup was restored
-	EventBackup    = "backup"          // a person took a snapshot of the store
-	EventDenied    = "denied"
+	EventStart    = "audit.start"    // a process started writing the trail
+	EventStop     = "audit.stop"     // it stopped in order
+	EventRead     = "audit.read"     // a person read the trail
+	EventExport   = "audit.export"   // a person exported it
+	EventClock    = "clock.step"     // the clock went back
+	EventTamper   = "audit.tampered" // the trail contradicts a checkpoint
+	EventKey      = "audit.key"      // a person made a key, though the trail had begun
+	EventRestored = "audit.restored" // an epoch begins: a person said that a backup was restored
+	EventEpoch    = "audit.epoch"    // an epoch begins: the trail of an older program was verified
+	EventBackup   = "backup"         // a person took a snapshot of the store
+	EventDenied   = "denied"
 )
 
 // Names of events of other packages, so that they have stable codes.
@@ -223,13 +227,14 @@ var numbers = map[string]string{
 	"approval.requested": "501", "approval.approved": "502", "approval.denied": "503", "approval.spent": "504",
 	"approval.void": "505", "approval.lapsed": "506", "approval.refused": "507",
 	EventStart: "801", EventStop: "802", EventRead: "803", EventExport: "804", EventClock: "806",
-	EventTamper: "807", EventUncovered: "808", EventKey: "809", EventRestored: "810", EventBackup: "811",
+	EventTamper: "807", EventKey: "809", EventRestored: "810", EventBackup: "811", EventEpoch: "812",
 	EventDenied: "901", EventLoginRefused: "902", EventQuarantine: "903", EventLendDenied: "904",
 	EventConsoleOpen: "601", EventConsoleClose: "602", EventReload: "603", EventLendBegan: "611", EventLent: "612",
 	EventNotifyTested: "621", string(api.ActAddNote): "631",
 	EventReveal: "701", EventTakeAway: "702", EventDownload: "705",
 	// retired; older trails have them
-	"audit.extract": "805", "capsule": "706", "notify.silenced": "622", "event.replay": "703", "event.forward": "704",
+	"audit.extract": "805", "audit.uncovered": "808",
+	"capsule": "706", "notify.silenced": "622", "event.replay": "703", "event.forward": "704",
 }
 
 // Code is the stable number of an event; "" for none.
@@ -349,85 +354,6 @@ func Unquote(s string) untrusted.Text {
 	return untrusted.Text(s)
 }
 
-// core is the state shared by the parts of a Log.
-type core struct {
-	opt  Options
-	boot string // id of this process: a UUID made at its start
-}
-
-// Unrecorded is why this process records nothing, nil if it does. Every method that adds a record returns it.
-func (c *core) Unrecorded() error { return c.opt.Unrecorded }
-
-// signs reports whether this process signs checkpoints.
-func (c *core) signs() bool { return c.opt.Key != nil && c.opt.Checkpoints != "" }
-
-// fingerprint is the fingerprint of this process's signing key.
-func (c *core) fingerprint() string { return Fingerprint(c.opt.Key.Public()) }
-
-// knownKeys are the keys whose checkpoints are accepted: our own and those of other hosts.
-func (c *core) knownKeys() []ed25519.PublicKey {
-	var keys []ed25519.PublicKey
-	if c.signs() {
-		keys = append(keys, c.opt.Key.Public())
-	}
-	for _, t := range c.opt.Trusted {
-		keys = append(keys, t.Key)
-	}
-	return keys
-}
-
-// processGone reports whether the process of an intent is known to have ended.
-func (c *core) processGone(e Entry) bool {
-	return c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Gone(e.Boot)
-}
-
-// Process is what is known of a process with a running act.
-type Process int
-
-// What is known.
-const (
-	Unmarked Process = iota + 1 // it is not known whether it still runs
-	Running
-)
-
-// process reports what is known of the process of an intent.
-func (c *core) process(e Entry) Process {
-	if c.opt.Alive != nil && e.Marked && !e.Damaged && c.opt.Alive.Lives(e.Boot) {
-		return Running
-	}
-	return Unmarked
-}
-
-// alarm calls Options.Alarm.
-func (c *core) alarm(err error) {
-	if c.opt.Alarm != nil {
-		c.opt.Alarm(err)
-	}
-}
-
-// eachStored calls fn for the rows in the store in order.
-func (c *core) eachStored(ctx context.Context, from, to int64, fn func(Row) error) error {
-	for from <= to {
-		rows, err := c.opt.Store.Rows(ctx, from, 500)
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
-			return nil
-		}
-		for _, r := range rows {
-			if r.Seq > to {
-				return nil
-			}
-			if err := fn(r); err != nil {
-				return err
-			}
-		}
-		from = rows[len(rows)-1].Seq + 1
-	}
-	return nil
-}
-
 // Author is the person behind a record.
 type Author struct {
 	Name string `json:"name,omitempty"`
@@ -456,24 +382,4 @@ func (p Author) Who() string {
 		return p.Name
 	}
 	return p.Name + " (" + p.Claim + ")"
-}
-
-// mustMay is api.Need that also records a refusal.
-func (l *Log) mustMay(ctx context.Context, op string, p api.Permission) error {
-	err := api.Need(api.WithTrail(ctx, nil), op, p)
-	if err != nil {
-		_ = l.Note(ctx, api.ActorOf(ctx), api.Event{Name: EventDenied, Object: "audit", Detail: op})
-	}
-	return err
-}
-
-// mayExport checks that the person in ctx may export, and records the export.
-func (l *Log) mayExport(ctx context.Context, e api.Event) error {
-	if err := l.mustMay(ctx, "export the audit trail", api.MayAuditOut); err != nil {
-		return err
-	}
-	if err := l.Note(ctx, api.ActorOf(ctx), e); err != nil {
-		return api.NotRecorded("export the audit trail", "nothing is exported from it", err)
-	}
-	return nil
 }

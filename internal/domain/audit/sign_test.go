@@ -31,13 +31,14 @@ func TestKeyFile(t *testing.T) {
 	if err != nil || made || !again.Public().Equal(k.Public()) {
 		t.Errorf("another key: made %v, %v", made, err)
 	}
-	other, _ := audit.NewKey(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-	pubs, err := audit.ReadPublic(strings.NewReader(k.VerifierKey("c") + "\n" + k.PublicPEM() + other.PublicPEM()))
-	if err != nil || len(pubs) != 2 || !pubs[0].Equal(k.Public()) || !pubs[1].Equal(other.Public()) {
-		t.Errorf("%d public keys, %v", len(pubs), err)
+	pub, chain, err := audit.ReadVerifierKey(k.VerifierKey("c"))
+	if err != nil || !pub.Equal(k.Public()) || chain != "c" {
+		t.Errorf("%q, %v", chain, err)
 	}
-	if _, err := audit.ReadPublic(strings.NewReader("hello")); err == nil {
-		t.Error("a public key was read from nothing")
+	for _, bad := range []string{"", "hello", "a+b+c", strings.Replace(k.VerifierKey("c"), "opdeck.audit/", "x/", 1)} {
+		if _, _, err := audit.ReadVerifierKey(bad); err == nil {
+			t.Errorf("%q was read as a key", bad)
+		}
 	}
 }
 
@@ -92,7 +93,7 @@ func place(t *testing.T, l *audit.Log) ([]audit.Signed, string) {
 }
 
 func TestCheckpointFile(t *testing.T) {
-	m, c, dir := &memory{}, newClock(), t.TempDir()+"/points/"
+	m, c, dir := &memory{}, newClock(), points(t)
 	key, _ := audit.NewKey(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	opt := audit.Options{Store: m, Now: c.Now, Key: key, Checkpoints: dir}
 	command := func() { // a process of one act
@@ -158,7 +159,7 @@ func TestTamperingIsNoticedBeforeSigning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &memory{}
 			var alarms []error
-			l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: filepath.Join(t.TempDir(), "points"),
+			l := newLog(t, audit.Options{Store: m, Key: key, Checkpoints: points(t),
 				Alarm: func(err error) { alarms = append(alarms, err) }})
 			write(t, l, 5)
 			if err := l.Signer.Checkpoint(context.Background()); err != nil {

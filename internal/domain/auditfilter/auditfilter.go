@@ -85,7 +85,7 @@ func is(e audit.Entry, what string) bool {
 	case "refusal":
 		return e.Outcome == audit.ResultDenied || slices.Contains(refusals, e.Event)
 	}
-	return e.Damaged || e.Event == audit.EventTamper || e.Event == audit.EventUncovered
+	return e.Damaged || e.Event == audit.EventTamper
 }
 
 func words[T ~string](all ...T) []string {
@@ -152,8 +152,6 @@ type Found struct {
 	Entries []audit.Entry
 	Next    int64 // start of older ones; 0: none
 	Seen    int   // records examined
-	// Archived may hold older records, see audit.Page.
-	Archived audit.Segment
 }
 
 // maxPages bounds the pages read in one search for what the trail cannot select.
@@ -179,7 +177,6 @@ func Find(ctx context.Context, log Log, q audit.Query, e Expr, now time.Time) (F
 				return out, nil
 			}
 		}
-		out.Archived = p.Archived
 		if out.Next, q.Before = p.Next, p.Next; p.Next == 0 || len(out.Entries) >= q.Limit {
 			break
 		}

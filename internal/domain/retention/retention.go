@@ -50,10 +50,8 @@ const (
 type Pruner struct {
 	Store Store
 	Rows  []Rows
-	// Archive moves some old records of the audit trail out of the store; nil: none. more: there are more.
-	Archive func(ctx context.Context, now time.Time) (more bool, err error)
-	Now     func() time.Time // the host's clock
-	Log     *slog.Logger
+	Now   func() time.Time // the host's clock
+	Log   *slog.Logger
 	// Pause waits between two steps; nil: a little more than four times the duration of the step.
 	Pause func(ctx context.Context, took time.Duration)
 }
@@ -109,9 +107,6 @@ func (p *Pruner) Pass(ctx context.Context) (removed int, err error) {
 		if removed += n; err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", r.Name, err))
 		}
-	}
-	if p.Archive != nil {
-		errs = append(errs, p.repeat(ctx, func() (bool, error) { return p.Archive(ctx, now) }))
 	}
 	errs = append(errs, p.repeat(ctx, func() (bool, error) { return p.Store.Compact(ctx) }), p.Store.Shorten(ctx))
 	return removed, errors.Join(errs...)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,11 +29,6 @@ func NewAudit(db *store.DB) *Audit { return &Audit{db: db} }
 func (s *Audit) Append(ctx context.Context, next func(audit.Head) ([]audit.Row, error)) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		head, err := lockHead(ctx, tx)
-		if err != nil {
-			return err
-		}
-		head.Edge, err = audit.EdgeOf(head.N,
-			func(seqs []int64) (map[int64][]byte, error) { return treeHashes(ctx, tx, seqs) })
 		if err != nil {
 			return err
 		}
@@ -65,31 +61,29 @@ func lockHead(ctx context.Context, tx *store.Tx) (audit.Head, error) {
 	if err != nil {
 		return audit.Head{}, fmt.Errorf("store: %w", err)
 	}
-	err = tx.Exec(ctx, "INSERT INTO audit_head (one, chain, n, hash, at_us) VALUES (1, ?, 0, ?, 0) ON CONFLICT DO NOTHING",
-		chain.String(), strings.Repeat("0", 64))
+	err = tx.Exec(ctx, "INSERT INTO audit_head (one, chain, n, hash, at_us, epoch) VALUES (1, ?, 0, ?, 0, 1) "+
+		"ON CONFLICT DO NOTHING", chain.String(), strings.Repeat("0", 64))
 	if err != nil {
 		return audit.Head{}, err
 	}
 	return scanHead(tx.QueryRow(ctx, query))
 }
 
-const headQuery = "SELECT chain, n, hash, at_us FROM audit_head WHERE one = 1"
+const headQuery = "SELECT chain, n, hash, at_us, epoch FROM audit_head WHERE one = 1"
 
 func scanHead(row *store.Row) (audit.Head, error) {
 	var h audit.Head
 	var at int64
-	err := row.Scan(&h.Chain, &h.N, &h.Hash, &at)
+	err := row.Scan(&h.Chain, &h.N, &h.Hash, &at, &h.Epoch)
 	h.At = fromMicros(at)
 	return h, err
 }
 
 func insertAudit(ctx context.Context, tx *store.Tx, r audit.Row) error {
-	err := tx.Exec(ctx, "INSERT INTO audit ("+auditColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Seq, r.UID, r.At.UnixMicro(), r.Event, string(r.Phase), r.Ref, r.Boot, r.Actor, r.Object, r.ID, r.Item, r.Bytes,
-		r.Hash)
-	if err != nil {
+	if err := insertRow(ctx, tx, r); err != nil {
 		return err
 	}
+	var err error
 	switch r.Phase {
 	case audit.PhaseIntent:
 		err = tx.Exec(ctx, "INSERT INTO audit_open (uid, seq) VALUES (?, ?)", r.UID, r.Seq)
@@ -99,19 +93,21 @@ func insertAudit(ctx context.Context, tx *store.Tx, r audit.Row) error {
 	if err != nil {
 		return err
 	}
-	if err = tx.Exec(ctx, "UPDATE audit_head SET n = ?, hash = ?, at_us = ? WHERE one = 1", r.Seq, r.Hash,
-		r.At.UnixMicro()); err != nil {
-		return err
+	head := "n = ?, hash = ?, at_us = ?"
+	if r.Epoch {
+		head += ", epoch = n + 1"
 	}
-	if len(r.Tree) > 0 {
-		if err := putNode(ctx, tx, audit.Node{Seq: r.Seq, Hashes: r.Tree}); err != nil {
-			return err
-		}
+	err = tx.Exec(ctx, "UPDATE audit_head SET "+head+" WHERE one = 1", r.Seq, r.Hash, r.At.UnixMicro())
+	if err == nil && r.Checkpoint != nil {
+		err = putCheckpoint(ctx, tx, *r.Checkpoint, r.Epoch)
 	}
-	if r.Checkpoint != nil {
-		return putCheckpoint(ctx, tx, *r.Checkpoint)
-	}
-	return nil
+	return err
+}
+
+func insertRow(ctx context.Context, tx *store.Tx, r audit.Row) error {
+	return tx.Exec(ctx, "INSERT INTO audit ("+auditColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Seq, r.UID, r.At.UnixMicro(), r.Event, string(r.Phase), r.Ref, r.Boot, r.Actor, r.Object, r.ID, r.Item, r.Bytes,
+		r.Hash)
 }
 
 // Head returns the end of the chain.
@@ -195,116 +191,42 @@ func (s *Audit) read(ctx context.Context, query string, args ...any) ([]audit.Ro
 	}, query, args...)
 }
 
-// Segments returns the segments of the archive, oldest first.
-func (s *Audit) Segments(ctx context.Context) ([]audit.Segment, error) { return segments(ctx, s.db) }
-
-func segments(ctx context.Context, q store.Querier) ([]audit.Segment, error) {
-	return store.List(ctx, q, func(scan store.Scan) (g audit.Segment, err error) {
-		var at int64
-		err = scan(&g.First, &g.Last, &g.Hash, &at, &g.File, &g.Folder, &g.Host)
-		g.At = fromMicros(at)
+// Segments returns the segments of an older program that are not imported yet, oldest first.
+func (s *Audit) Segments(ctx context.Context) ([]audit.Segment, error) {
+	return store.List(ctx, s.db, func(scan store.Scan) (g audit.Segment, err error) {
+		err = scan(&g.First, &g.Last, &g.Hash, &g.File, &g.Folder, &g.Host)
 		return g, err
-	}, "SELECT first, last, hash, at_us, file, folder, host FROM audit_segment ORDER BY first")
+	}, "SELECT first, last, hash, file, folder, host FROM audit_segment ORDER BY first")
 }
 
-// Archive records a segment, which must follow the last one.
-func (s *Audit) Archive(ctx context.Context, g audit.Segment) error {
+// Import stores the rows of a segment that are not there, and forgets the segment.
+func (s *Audit) Import(ctx context.Context, g audit.Segment, rows []audit.Row) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		return tx.Exec(ctx, "INSERT INTO audit_segment (first, last, hash, at_us, file, folder, host) VALUES "+
-			"(?, ?, ?, ?, ?, ?, ?)", g.First, g.Last, g.Hash, g.At.UnixMicro(), g.File, g.Folder, g.Host)
-	})
-}
-
-// noLongerNeeded selects archived records up to a seq, except intents without an outcome, acts in doubt with their
-// outcomes, and the newest checkpoint of each key.
-const noLongerNeeded = `SELECT a.seq FROM audit a WHERE a.seq <= ?
-	AND NOT EXISTS (SELECT 1 FROM audit_open o WHERE o.uid = a.uid)
-	AND NOT EXISTS (SELECT 1 FROM unsettled u WHERE u.ref = a.uid OR u.ref = a.ref)
-	AND NOT EXISTS (SELECT 1 FROM audit_signed c WHERE c.n = a.seq)
-	ORDER BY a.seq LIMIT ?`
-
-// DropArchived implements audit.Store.
-func (s *Audit) DropArchived(ctx context.Context, limit int) (n int, err error) {
-	err = s.db.WriteIdle(ctx, func(tx *store.Tx) error {
-		list, err := segments(ctx, tx)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		last := list[len(list)-1].Last
-		rows, err := store.Affected(tx.Result(ctx, "DELETE FROM audit WHERE seq IN ("+noLongerNeeded+")", last, limit))
+		there, err := store.List(ctx, tx, store.Value[int64], "SELECT seq FROM audit WHERE seq BETWEEN ? AND ?", g.First,
+			g.Last)
 		if err != nil {
 			return err
 		}
-		nodes, err := s.dropNodes(ctx, tx, last, limit)
-		n = int(rows + nodes)
-		return err
-	})
-	return n, err
-}
-
-// dropNodes removes hashes of the tree that no needed edge uses.
-func (s *Audit) dropNodes(ctx context.Context, tx *store.Tx, last int64, limit int) (int64, error) {
-	ends, err := store.List(ctx, tx, store.Value[int64], "SELECT n FROM audit_signed WHERE n < ?", last)
-	if err != nil {
-		return 0, err
-	}
-	args := []any{last}
-	for _, n := range append(ends, last) {
-		for _, seq := range audit.EdgeSeqs(n) {
-			args = append(args, seq)
-		}
-	}
-	return store.Affected(tx.Result(ctx, "DELETE FROM audit_tree WHERE seq IN (SELECT seq FROM audit_tree WHERE seq <= ? "+
-		"AND seq NOT IN ("+store.Marks(len(args)-1)+") ORDER BY seq LIMIT ?)", append(args, limit)...))
-}
-
-// treeHashes reads the stored hashes of the records in seqs.
-func treeHashes(ctx context.Context, q store.Querier, seqs []int64) (map[int64][]byte, error) {
-	out := make(map[int64][]byte, len(seqs))
-	err := store.EachIn(ctx, q, seqs, func(scan store.Scan) error {
-		var seq int64
-		var hashes []byte
-		err := scan(&seq, &hashes)
-		out[seq] = hashes
-		return err
-	}, "SELECT seq, hashes FROM audit_tree WHERE seq IN")
-	return out, err
-}
-
-func putNode(ctx context.Context, tx *store.Tx, n audit.Node) error {
-	return tx.Exec(ctx,
-		"INSERT INTO audit_tree (seq, hashes) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET hashes = excluded.hashes", n.Seq,
-		n.Hashes)
-}
-
-func putCheckpoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint) error {
-	return tx.Exec(ctx, `INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?)
-		ON CONFLICT (key) DO UPDATE SET n = excluded.n, note = excluded.note WHERE excluded.n > audit_signed.n`,
-		p.Key, p.N, p.Note)
-}
-
-// Nodes returns the stored hashes of the tree by Seq.
-func (s *Audit) Nodes(ctx context.Context, seqs []int64) (map[int64][]byte, error) {
-	return treeHashes(ctx, s.db, seqs)
-}
-
-// PutNodes stores hashes of the tree.
-func (s *Audit) PutNodes(ctx context.Context, nodes []audit.Node) error {
-	return s.db.WriteUnsynced(ctx, func(tx *store.Tx) error {
-		for _, n := range nodes {
-			if err := putNode(ctx, tx, n); err != nil {
+		for _, r := range rows {
+			if slices.Contains(there, r.Seq) {
+				continue
+			}
+			if err := insertRow(ctx, tx, r); err != nil {
 				return err
 			}
 		}
-		return nil
+		return tx.Exec(ctx, "DELETE FROM audit_segment WHERE first = ?", g.First)
 	})
 }
 
-// TreeSize returns the number of records after that one with stored hashes, and the last record with any.
-func (s *Audit) TreeSize(ctx context.Context, after int64) (count, last int64, err error) {
-	err = s.db.QueryRow(ctx, "SELECT (SELECT COUNT(*) FROM audit_tree WHERE seq > ?), "+
-		"(SELECT COALESCE(MAX(seq), 0) FROM audit_tree)", after).Scan(&count, &last)
-	return count, last, err
+// putCheckpoint stores a checkpoint unless the key has a newer one; that of an epoch takes the place of what was lost.
+func putCheckpoint(ctx context.Context, tx *store.Tx, p audit.StoredCheckpoint, epoch bool) error {
+	newer := " WHERE excluded.n > audit_signed.n"
+	if epoch {
+		newer = ""
+	}
+	return tx.Exec(ctx, "INSERT INTO audit_signed (key, n, note) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET "+
+		"n = excluded.n, note = excluded.note"+newer, p.Key, p.N, p.Note)
 }
 
 // Checkpoints returns the newest checkpoint of each key.
@@ -317,7 +239,7 @@ func (s *Audit) Checkpoints(ctx context.Context) ([]audit.StoredCheckpoint, erro
 
 // PutCheckpoint stores a checkpoint unless the key has a newer one.
 func (s *Audit) PutCheckpoint(ctx context.Context, p audit.StoredCheckpoint) error {
-	return s.db.Write(ctx, func(tx *store.Tx) error { return putCheckpoint(ctx, tx, p) })
+	return s.db.Write(ctx, func(tx *store.Tx) error { return putCheckpoint(ctx, tx, p, false) })
 }
 
 // Derived returns the head and the open intents in one snapshot.
@@ -327,13 +249,13 @@ func (s *Audit) Derived(ctx context.Context) (audit.Derived, error) {
 		var at int64
 		var uid sql.NullString
 		var seq sql.NullInt64
-		err := scan(&side.Head.Chain, &side.Head.N, &side.Head.Hash, &at, &uid, &seq)
+		err := scan(&side.Head.Chain, &side.Head.N, &side.Head.Hash, &at, &side.Head.Epoch, &uid, &seq)
 		side.Head.At = time.UnixMicro(at).UTC()
 		if uid.Valid {
 			side.Open[uid.String] = seq.Int64
 		}
 		return err
-	}, "SELECT h.chain, h.n, h.hash, h.at_us, o.uid, o.seq FROM audit_head h LEFT JOIN audit_open o ON h.one = 1")
+	}, "SELECT h.chain, h.n, h.hash, h.at_us, h.epoch, o.uid, o.seq FROM audit_head h LEFT JOIN audit_open o ON h.one = 1")
 	return side, err
 }
 
@@ -341,7 +263,8 @@ func (s *Audit) Derived(ctx context.Context) (audit.Derived, error) {
 var errTried = errors.New("store: tried")
 
 // Recordable tries to store what a write of an account needs, with the statements of a write: its intent in the trail,
-// its row of writes in doubt, a request for approval, and its outcome. Nothing of it stays. The error is the store's.
+// its row of writes in doubt, a request for approval, and its outcome with a checkpoint. Nothing of it stays. The
+// error is the store's.
 func Recordable(ctx context.Context, core *store.DB, account string) error {
 	err := core.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		head, err := lockHead(ctx, tx)
@@ -353,9 +276,10 @@ func Recordable(ctx context.Context, core *store.DB, account string) error {
 			return err
 		}
 		intent := audit.Row{Seq: head.N + 1, UID: uuid.Must(uuid.NewV7()).String(), At: now, Event: "try",
-			Phase: audit.PhaseIntent, Actor: "opdeck", Bytes: []byte("{}"), Tree: make([]byte, 32)}
+			Phase: audit.PhaseIntent, Actor: "opdeck", Bytes: []byte("{}")}
 		outcome := intent
 		outcome.Seq, outcome.UID, outcome.Phase, outcome.Ref = intent.Seq+1, uuid.NewString(), audit.PhaseOutcome, intent.UID
+		outcome.Checkpoint = &audit.StoredCheckpoint{Key: "try"}
 		doubts := NewUnsettled(core, account)
 		request := approval.Request{ID: intent.UID, Scope: account, Created: now, Expires: now}
 		for _, do := range []func() error{

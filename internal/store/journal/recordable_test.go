@@ -38,13 +38,13 @@ func TestRecordable(t *testing.T) {
 			}
 		}
 		works()
-		for _, table := range []string{"audit", "audit_open", "audit_tree", "audit_head", "unsettled", "approval"} {
+		for _, table := range []string{"audit", "audit_open", "audit_signed", "audit_head", "unsettled", "approval"} {
 			n := -1
 			if err := db.QueryRow(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil || n != 0 {
 				t.Errorf("%s has %d rows after a try, %v", table, n, err)
 			}
 		}
-		for _, table := range []string{"audit_open", "audit_tree", "unsettled", "approval"} {
+		for _, table := range []string{"audit_open", "audit_signed", "unsettled", "approval"} {
 			run("ALTER TABLE " + table + " RENAME TO away")
 			refuses(table)
 			run("ALTER TABLE away RENAME TO " + table)
@@ -82,7 +82,7 @@ func TestRecordableRights(t *testing.T) {
 		}
 	}
 	run("CREATE ROLE "+role+" LOGIN", "GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA public TO "+role,
-		"GRANT INSERT ON audit_head, audit, audit_open, audit_tree TO "+role)
+		"GRANT INSERT ON audit_head, audit, audit_open, audit_signed TO "+role)
 	t.Cleanup(func() { run("DROP OWNED BY "+role, "DROP ROLE "+role) })
 	to, err := url.Parse(at)
 	if err != nil {

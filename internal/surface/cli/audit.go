@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -72,11 +68,6 @@ func auditListCommand(r *root) *cobra.Command {
 		}
 		if found.Next != 0 && r.output == "table" {
 			defer r.say("For older records: --before %d", found.Next)
-		}
-		// over SSH paths on the host are not shown
-		archived := present.AuditArchived(r.options(ctx, a), found.Archived, r.env.App == nil)
-		if archived != "" && r.output == "table" {
-			defer r.say("%s", archived)
 		}
 		return out.print(recordsJSON{items, found.Next}, items, listed(r.options(ctx, a), present.AuditListed,
 			found.Entries))
@@ -143,8 +134,7 @@ func recordOf(e audit.Entry) recordJSON {
 func auditExportCommand(r *root) *cobra.Command {
 	var from, to int64
 	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes. Nothing is overwritten;\n" +
-		"without FILE it goes to standard output. The export is itself recorded. opdeck audit verify\n" +
-		"--file checks it anywhere.",
+		"without FILE it goes to standard output. The export is itself recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if from < 0 || to < 0 || to > 0 && to < from {
 				return usage("--from and --to are record numbers, and --to must not be below --from")
@@ -177,7 +167,7 @@ func auditCheckpointCommand(r *root) *cobra.Command {
 		"(c2sp.org/tlog-checkpoint): how many records\n" +
 		"there are, when, and hashes. Keep it where the owner of the store cannot write: opdeck audit\n" +
 		"verify --against FILE then detects a trail that was rolled back or replaced. This host's public key\n" +
-		"goes to standard error, as the line that [audit] keys of other hosts and --pub take.\n\n" +
+		"goes to standard error, as the line that [audit] keys of other hosts take.\n\n" +
 		"--new-key creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
 		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
 		func(ctx context.Context, a *app.App, _ []string, out one[checkpointJSON]) error {
@@ -329,36 +319,22 @@ func unsettledOf(row followup.Row) unsettledJSON {
 	return x
 }
 
-// auditFiles are the inputs of an offline verification.
-type auditFiles struct {
-	logs, checkpoints, keys, against []string
-}
-
 func auditVerifyCommand(r *root) *cobra.Command {
-	var in auditFiles
+	var against []string
 	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. --against also compares it with " +
 		"a checkpoint of\n" +
 		"opdeck audit checkpoint that was kept elsewhere; more may follow as FILE, and - is standard\n" +
 		"input.\n\n" +
-		"With --file (an export, or several one after the other) it checks a copy anywhere: no config, no\n" +
-		"store, no network. --pub is the public key that opdeck audit checkpoint prints, kept apart from the\n" +
-		"copy; --checkpoints is a checkpoint file or a folder of them.\n\n" +
 		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a checkpoint of --against, or another\n" +
 		"trail; or it could not be read."}
 	report := also[audit.Report](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 && len(in.against) == 0 {
-			return usage("FILE goes with --against; an export is checked with --file")
+		if len(args) > 0 && len(against) == 0 {
+			return usage("FILE goes with --against")
 		}
-		in.against = append(in.against, args...)
-		switch {
-		case len(in.logs) > 0:
-			return unreadableInput(r, verifyFiles(r, in, report))
-		case len(in.checkpoints)+len(in.keys) > 0:
-			return usage("--checkpoints and --pub go with --file")
-		}
+		against := append(against, args...)
 		return r.with(cmd.Context(), "command", func(ctx context.Context, a *app.App) error {
-			notes, err := keptNotes(r, in.against)
+			notes, err := keptNotes(r, against)
 			if err != nil {
 				return unreadableInput(r, err)
 			}
@@ -372,12 +348,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 			return printReport(r, rep, report)
 		})
 	}
-	f := cmd.Flags()
-	f.StringArrayVar(&in.logs, "file", nil, "an export (- is standard input); may be given several times, in order")
-	f.StringArrayVar(&in.against, "against", nil, "a kept checkpoint to compare with; may be given several times")
-	f.StringArrayVar(&in.checkpoints, "checkpoints", nil,
-		"a checkpoint file or a folder of them; may be given several times")
-	f.StringArrayVar(&in.keys, "pub", nil, "file of public keys, or a key as one line; may be given several times")
+	cmd.Flags().StringArrayVar(&against, "against", nil, "a kept checkpoint to compare with; may be given several times")
 	return cmd
 }
 
@@ -395,52 +366,6 @@ func unreadableInput(r *root, err error) error {
 	return exitError(audit.ExitUnreadable)
 }
 
-func verifyFiles(r *root, in auditFiles, report one[audit.Report]) error {
-	keys, err := publicKeys(r, in.keys)
-	if err != nil {
-		return err
-	}
-	points, err := checkpointFiles(r, in.checkpoints)
-	if err != nil {
-		return err
-	}
-	notes, err := keptNotes(r, in.against)
-	if err != nil {
-		return err
-	}
-	copies, done, err := openAll(r, in.logs)
-	defer done()
-	if err != nil {
-		return err
-	}
-	rep, err := audit.VerifyLog(copies, audit.VerifyInput{Checkpoints: points, Keys: keys, Against: notes})
-	if err != nil {
-		return err
-	}
-	return printReport(r, rep, report)
-}
-
-// publicKeys reads keys from arguments, or from files named by them.
-func publicKeys(r *root, names []string) ([]ed25519.PublicKey, error) {
-	var keys []ed25519.PublicKey
-	for _, name := range names {
-		if key, _, err := audit.ReadVerifierKey(name); err == nil {
-			keys = append(keys, key)
-			continue
-		}
-		b, err := r.read(name, unbounded, "")
-		if err != nil {
-			return nil, err
-		}
-		more, err := audit.ReadPublic(bytes.NewReader(b))
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, more...)
-	}
-	return keys, nil
-}
-
 // keptNotes reads kept notes; an unreadable one is an error.
 func keptNotes(r *root, names []string) ([]audit.KeptNote, error) {
 	var notes []audit.KeptNote
@@ -456,24 +381,3 @@ func keptNotes(r *root, names []string) ([]audit.KeptNote, error) {
 
 // maxNote bounds a note's file, in bytes.
 const maxNote = 16 << 10
-
-// checkpointFiles opens checkpoint files, and those in folders.
-func checkpointFiles(r *root, names []string) ([]io.Reader, error) {
-	var points []io.Reader
-	for _, name := range names {
-		list := []string{name}
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			if list, err = filepath.Glob(filepath.Join(name, "audit-*.jsonl")); err != nil || len(list) == 0 {
-				return nil, &api.Error{Kind: api.Usage, Public: "There is no checkpoint file in " + name + "."}
-			}
-		}
-		for _, name := range list {
-			b, err := r.read(name, unbounded, "")
-			if err != nil {
-				return nil, err
-			}
-			points = append(points, bytes.NewReader(b))
-		}
-	}
-	return points, nil
-}
