@@ -458,8 +458,7 @@ func (a *App) BorrowerKeys(getenv func(string) string) (*lending.Keys, error) {
 		b := a.Config.Lend.Borrowers[name]
 		key, err := a.Config.BorrowerKey(b, getenv)
 		if err != nil {
-			at := a.Config.MistakeAt(err.Error(), "lend", "borrowers", name)
-			return nil, bad(at.Error()+".", err)
+			return nil, bad(a.Config.MistakeIn(name, err).Error()+".", err)
 		}
 		if other, taken := keys.Find(key.Reveal()); taken {
 			return nil, bad(fmt.Sprintf("The borrowers %s and %s have the same key; each needs its own.", other.Name, name), nil)

@@ -580,7 +580,8 @@ func portFault(err error) string {
 
 // auditNote is the last check of the trail.
 type auditNote struct {
-	Broken []string `json:"broken,omitempty"`
+	Broken  []string `json:"broken,omitempty"`
+	Another bool     `json:"another,omitempty"`
 }
 
 // VerifyAudit checks the trail and notes the result for other processes.
@@ -602,6 +603,9 @@ func NoteAudit(ctx context.Context, a *App, rep audit.Report) {
 	var note auditNote
 	if !rep.Intact() {
 		note.Broken = []string{rep.Summary()}
+	}
+	if rep.Exchanged() {
+		note = auditNote{Broken: []string{rep.Problems[0].Text}, Another: true}
 	}
 	body, err := json.Marshal(note)
 	if err == nil {
@@ -625,7 +629,7 @@ func (a factReader) noted(ctx context.Context, f *verdict.Facts, st session.Stat
 		case auditPart:
 			var n auditNote
 			if json.Unmarshal(o.Body, &n) == nil && len(n.Broken) > 0 {
-				f.Audit.Value.Broken = n.Broken
+				f.Audit.Value.Broken, f.Audit.Value.Another = n.Broken, n.Another
 			}
 		case outdatedPart:
 			a.outdated(ctx, f, st, o, at)
@@ -709,7 +713,7 @@ func (a factReader) auditFact(ctx context.Context, f *verdict.Facts, _ session.S
 	out := f.Audit.Value // what is noted
 	out.Says, out.Writable, out.NoKey = last.says, last.says == "", a.app.Audit.Unrecorded() != nil
 	if bad := health.Tampered(); bad != nil {
-		out.Broken = []string{bad.Error()}
+		out.Broken, out.Another = []string{bad.Error()}, false
 	}
 	f.Audit = verdict.Known(out, "this process", f.Now.Add(last.at.Sub(a.app.Now())), triedFor+readHolds)
 	return nil

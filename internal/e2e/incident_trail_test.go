@@ -3,9 +3,12 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -28,6 +31,32 @@ func trailIncidents() map[string]incident {
 			s.run("audit", "verify")
 		}}.says("record 12 was changed.",
 			`NOT intact: the column actor differs from record 1: [^.]*\.`),
+		"another trail": incident{live: true, begin: func(s *scene) {
+			s.recorded() // a checkpoint is signed
+			s.stops()
+			for _, name := range []string{"opdeck.db", "opdeck.db-wal", "opdeck.db-shm"} {
+				if err := os.Remove(s.file("state/" + name)); err != nil && !os.IsNotExist(err) {
+					s.t.Fatal(err)
+				}
+			}
+			s.serves()
+			s.run("audit", "verify")
+		}, mend: func(s *scene) {
+			files, err := filepath.Glob(s.file("state/checkpoints/*"))
+			if err != nil || len(files) < 2 {
+				s.t.Fatalf("%v, %v", files, err)
+			}
+			said := s.run("audit", "verify").out
+			for _, file := range files {
+				if strings.Contains(said, file) {
+					err = errors.Join(err, os.Remove(file))
+				}
+			}
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.does("audit", "verify")
+		}}.says("audit-1.jsonl", `\S+\.jsonl`),
 		"no write can be recorded": incident{live: true, begin: func(s *scene) {
 			s.alters("opdeck.db", "CREATE TRIGGER refusing BEFORE INSERT ON unsettled BEGIN "+
 				"SELECT RAISE(ABORT, 'permission denied for table unsettled'); END")

@@ -35,7 +35,7 @@ func TestADeletedKey(t *testing.T) {
 		says  string
 	}{
 		"deleted": {func() error { return os.Remove(key) }, "The key file " + key + " is missing."},
-		"emptied": {func() error { return os.Truncate(key, 0) }, "does not contain 64 hex digits"},
+		"emptied": {func() error { return os.Truncate(key, 0) }, "is empty"},
 		"replaced": {func() error { return os.WriteFile(key, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600) },
 			"The key file " + key + " holds another key"},
 	} {

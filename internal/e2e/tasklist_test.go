@@ -119,7 +119,7 @@ var firstTasks = []task{
 		h.begins()
 		h.press("H").shows("child operations").press(enter).shows("TRANSFER")
 	}},
-	{user: "analyst", want: "follow events, learnt codes", before: "2", do: func(h *hands) {
+	{user: "analyst", want: "follow events, what codes mean", before: "2", do: func(h *hands) {
 		h.press("7").shows("Events").press("=").shows("codes")
 	}},
 	{user: "on call", want: "is it healthy, when does it expire", before: "1", often: true, do: func(h *hands) {

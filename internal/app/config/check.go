@@ -405,7 +405,7 @@ func (c Config) LendingMistakes(env, at func(string) string) (bad Mistakes) {
 	for name, b := range c.Lend.Borrowers {
 		b.KeyFile = at(b.KeyFile)
 		if key, err := c.BorrowerKey(b, env); err != nil && !key.Empty() {
-			bad = append(bad, c.MistakeAt(err.Error(), "lend", "borrowers", name))
+			bad = append(bad, c.MistakeIn(name, err))
 		}
 		var refused error
 		for _, x := range c.Contexts {

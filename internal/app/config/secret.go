@@ -88,6 +88,15 @@ func (c *Config) BorrowerKey(b Borrower, env func(string) string) (secret.Value,
 	return key, lending.CheckKey(key)
 }
 
+// MistakeIn is a mistake in the key of a borrower, at the setting that names it.
+func (c *Config) MistakeIn(borrower string, err error) Mistake {
+	setting := "key_env"
+	if c.Lend.Borrowers[borrower].KeyEnv == "" {
+		setting = "key_file"
+	}
+	return c.MistakeAt(err.Error(), "lend", "borrowers", borrower, setting)
+}
+
 // HookSecret reads the secret of [webhooks], with the old one on a second line during a rotation; empty if none is set.
 func (c *Config) HookSecret(env func(string) string) (secret.Value, error) {
 	s := source{name: "secret", env: c.Webhooks.SecretEnv, file: c.Webhooks.SecretFile, lines: 2}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -108,6 +109,12 @@ func (r Report) Exit() int {
 		return ExitUnreadable
 	}
 	return ExitIntact
+}
+
+// Exchanged reports whether all that is wrong is that this host has signed another trail.
+func (r Report) Exchanged() bool {
+	return len(r.Problems) > 0 && r.More == 0 && r.differing() == nil &&
+		!slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Kind != Exchanged })
 }
 
 // Summary is the result in one sentence.

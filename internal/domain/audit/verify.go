@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -136,8 +135,7 @@ func (pr *Prover) readCheckpoints(ctx context.Context, chain string, v *verifier
 	}
 	others, err := pr.otherLogs(chain)
 	for _, name := range others {
-		v.problem(0, Exchanged, "%s contains checkpoints of another trail: the trail was replaced or removed. If you "+
-			"created this store anew, move that file away", filepath.Base(name))
+		v.problem(0, Exchanged, "%s holds checkpoints of another trail: the store was made anew or replaced", name)
 	}
 	return err
 }

@@ -48,8 +48,8 @@ func (h hit) tried(now time.Time) time.Time {
 // causes returns the table, in causal order: what is above can bring about what is below.
 func causes() []cause {
 	var out []cause
-	for _, rows := range [][]cause{hostCauses(), serveCauses(), storeCauses(), keyCauses(), clockCauses(), reachCauses(),
-		loginCauses(), sessionCauses(), trailCauses(), feedCauses(), indexCauses()} {
+	for _, rows := range [][]cause{hostCauses(), storeCauses(), keyCauses(), clockCauses(), reachCauses(), loginCauses(),
+		sessionCauses(), trailCauses(), serveCauses(), feedCauses(), indexCauses()} {
 		out = append(out, rows...)
 	}
 	return out
@@ -144,7 +144,7 @@ func outdated(f Facts) []hit {
 func storeCauses() []cause {
 	row := func(state StoreState, says, do string, who Who) cause {
 		return cause{id: Cause("store_" + string(state)), part: PartStore, severity: Critical, who: who,
-			explains: []Part{PartSession, PartBudget, PartIndex, PartFeed, PartAudit, PartWrites},
+			explains: []Part{PartSession, PartBudget, PartIndex, PartFeed, PartAudit, PartWrites, PartServe},
 			next:     Next{Do: do, Command: "opdeck doctor"},
 			found: of(func(f Facts) Fact[Store] { return f.Store }, func(_ Facts, s Store) (string, string, time.Time) {
 				if s.State != state {
@@ -201,7 +201,7 @@ func keyCauses() []cause {
 	}
 	row := func(id Cause, fault KeyFault, held bool, tail string, next Next) cause {
 		c := cause{id: id, part: PartStore, severity: Critical, who: Admin, next: next, here: true,
-			explains: []Part{PartSession, PartBudget, PartIndex, PartFeed, PartAudit, PartWrites}}
+			explains: []Part{PartSession, PartBudget, PartIndex, PartFeed, PartAudit, PartWrites, PartServe}}
 		if held {
 			c.severity, c.explains = Warning, nil
 		}

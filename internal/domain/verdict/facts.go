@@ -189,6 +189,7 @@ type Feed struct {
 // Audit is the trail.
 type Audit struct {
 	Broken   []string // problems that verify found
+	Another  bool     // they are that this host has signed another trail
 	Writable bool     // the newest try to record a write worked
 	Says     string   // the store's own words if it did not
 	NoKey    bool     // the trail began on another host, and this one has no key yet
@@ -358,13 +359,23 @@ func trailCauses() []cause {
 			next: Next{Do: "Do not change the store or the checkpoint files. Find out who restored or changed the state.",
 				Command: "opdeck audit verify"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
-				if len(a.Broken) == 0 {
+				if len(a.Broken) == 0 || a.Another {
 					return "", "", time.Time{}
 				}
 				return "The audit trail does not verify: " + strings.TrimRight(a.Broken[0], ". ") + ".",
 					strings.Join(a.Broken, "; "), time.Time{}
 			})},
-		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, here: true, explains: []Part{PartWrites},
+		{id: "audit_another", part: PartAudit, severity: Critical, who: Admin,
+			next: Next{Do: "If you have replaced the store yourself, move that file away and verify the trail. If not, change " +
+				"nothing and find out who did.", Command: "opdeck audit verify"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if len(a.Broken) == 0 || !a.Another {
+					return "", "", time.Time{}
+				}
+				return "The audit trail is not the one that this host has signed: " + strings.TrimRight(a.Broken[0], ". ") + ".",
+					a.Broken[0], time.Time{}
+			})},
+		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, here: true, explains: []Part{PartWrites, PartServe},
 			next: Next{Do: "Create the key of this host, or restore its old key from a backup.",
 				Command: "opdeck audit checkpoint --new-key"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
@@ -374,7 +385,7 @@ func trailCauses() []cause {
 				return "This host has no audit key, so opdeck sends no writes from here.", "a trail that began on another host",
 					time.Time{}
 			})},
-		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites},
+		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites, PartServe},
 			next: Next{Do: "Restore the table, or the permissions of opdeck's database user; opdeck tries again by itself.",
 				Command: "opdeck doctor"},
 			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {

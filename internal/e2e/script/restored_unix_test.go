@@ -71,8 +71,8 @@ func TestRestoredDump(t *testing.T) {
 	p.want(daemon, "ana", "audit verify --against "+older+" "+newer, 0, "all covered by checkpoints")
 	pg(restore, "--clean", "--if-exists", "--exit-on-error", "--dbname="+p.store, file)
 
-	p.want(daemon, "ana", "audit verify", 1, "if that was on purpose: opdeck restore --reason WHY")
-	p.want(bin, "ben", "audit verify", 1, "if that was on purpose: opdeck restore --reason WHY")
+	p.want(daemon, "ana", "audit verify", 1, "if a backup was restored: opdeck restore --reason WHY")
+	p.want(bin, "ben", "audit verify", 1, "if a backup was restored: opdeck restore --reason WHY")
 	p.want(daemon, "ana", "audit verify --against "+older, 1, "✓ "+older)
 	p.want(daemon, "ana", "audit verify --against "+newer, 2, "OLDER than "+newer)
 	p.want(daemon, "ana", "restore --yes", 2, "write --reason WHY")

@@ -308,6 +308,11 @@ func Incidents() map[string]Incident {
 		"53 audit bent": {With(Live(), func(f *verdict.Facts) {
 			f.Audit = Now(verdict.Audit{Broken: []string{"record 12 was changed."}, Writable: true})
 		}), "The audit trail does not verify: record 12 was changed."},
+		"another trail": {With(Live(), func(f *verdict.Facts) {
+			f.Audit = Now(verdict.Audit{Another: true, Writable: true,
+				Broken: []string{"audit-1.jsonl holds checkpoints of another trail: the store was made anew or replaced"}})
+		}), "The audit trail is not the one that this host has signed: audit-1.jsonl holds checkpoints of another trail: " +
+			"the store was made anew or replaced."},
 		"no write can be recorded": {With(Live(), func(f *verdict.Facts) {
 			f.Audit = Now(verdict.Audit{Says: "permission denied for table unsettled"})
 		}), "The shared store cannot record a write, so opdeck sends none. It says: \"permission denied for table " +
@@ -351,9 +356,8 @@ func Incidents() map[string]Incident {
 		"81 key file deleted": {Sealed(verdict.Key{Fault: verdict.KeyMissing}), "The key file /state/opdeck.db.key is " +
 			"missing. It seals the tokens in the shared store; opdeck makes no other one and does not log in."},
 		"82 key file emptied": {Sealed(verdict.Key{Fault: verdict.KeyUnusable,
-			Says: "does not contain 64 hex digits (32 random bytes)"}), "The key file /state/opdeck.db.key, which seals the " +
-			"tokens in the shared store, does not contain 64 hex digits (32 random bytes); opdeck makes no other one and does " +
-			"not log in."},
+			Says: "is empty"}), "The key file /state/opdeck.db.key, which seals the tokens in the shared store, is empty; " +
+			"opdeck makes no other one and does not log in."},
 		"83 key file deleted, seen by a process": {With(Live(), func(f *verdict.Facts) {
 			f.Key = Now(verdict.Key{File: "/state/opdeck.db.key", Fault: verdict.KeyMissing, Held: true})
 		}), "The key file /state/opdeck.db.key is missing. It seals the tokens in the shared store. This process has the " +
