@@ -51,6 +51,17 @@ func keepRecord[T any](b []byte, to *T, raw *json.RawMessage) error {
 	return err
 }
 
+// Form is a member that reads itself: Read reports whether v has its documented form. What it keeps of another value
+// stays.
+type Form interface{ Read(v jsontree.Value) bool }
+
+// ReadMembers decodes an object into the struct that v points to, as ReadRecord does, and returns the members that have
+// another form than the documented one, in path order.
+func ReadMembers(from jsontree.Value, v any) []Field {
+	_ = readInto(from, v)
+	return slices.DeleteFunc(unknown(from, reflect.TypeOf(v).Elem()), func(f Field) bool { return !f.Odd })
+}
+
 // layout describes how a Go type is read.
 type layout struct {
 	fields []field                                  // of a struct, in declaration order
@@ -138,6 +149,10 @@ func layoutOf(t reflect.Type) *layout {
 		return &layout{fits: isKind(jsontree.String), set: set, odd: set}
 	case t == reflect.TypeFor[Lock](): // read by the record's check
 		return &layout{fits: isFlag, set: func(jsontree.Value, reflect.Value) {}}
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[Form]()):
+		read := func(v jsontree.Value, to reflect.Value) { to.Addr().Interface().(Form).Read(v) }
+		return &layout{set: read, odd: read,
+			fits: func(v jsontree.Value) bool { return reflect.New(t).Interface().(Form).Read(v) }}
 	case t.Kind() == reflect.Pointer:
 		return pointerLayout(layoutOf(t.Elem()))
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
@@ -411,8 +426,12 @@ func Unknown(raw json.RawMessage, known any) []Field {
 	if err != nil {
 		return nil
 	}
+	return unknown(from, reflect.TypeOf(known))
+}
+
+func unknown(from jsontree.Value, known reflect.Type) []Field {
 	var out []Field
-	recordLayout(reflect.TypeOf(known)).visit("", from, func(path string, v jsontree.Value, l *layout) {
+	recordLayout(known).visit("", from, func(path string, v jsontree.Value, l *layout) {
 		odd := v.Null() && strings.HasSuffix(path, "]") || l != nil && !v.Null() && !l.fits(v)
 		if path != "" && (l == nil || odd) {
 			out = append(out, Field{Path: path, Value: v.Raw(), Odd: odd})

@@ -239,7 +239,7 @@ func TestIssuePaths(t *testing.T) {
 	for _, i := range e.Issues {
 		paths = append(paths, i.Path)
 	}
-	if got := strings.Join(paths, " "); got != "Account.name Account.hold.money Account.requisites[1].items[0].key" {
+	if got := strings.Join(paths, " "); got != "Account.hold Account.name Account.requisites[1].items[0].key" {
 		t.Error(got)
 	}
 	_, err = Decode([]byte(sample(`4`, "Counterparty", `{"suid":"x","accounts":[{"status":1},{"status":1.5}]}`)))

@@ -1,9 +1,8 @@
-// Package hook decodes, verifies and signs the service's webhooks (spec, Events).
+// Package hook verifies and decodes the service's webhooks (spec, Events).
 //
-// Decode turns the bytes of a delivery into an Envelope or a typed error; it never guesses, and the caller keeps the
-// bytes in either case. An Event is the part that an index of operations can use. A Verifier checks the raw bytes
-// before anything decodes them; a Signer signs deliveries for a Verifier. Pairs and Meanings learn the numeric codes
-// of operations, from evidence only.
+// A Verifier checks the raw bytes before anything decodes them. Decode turns the bytes of a delivery into an Envelope
+// or a typed error; it never guesses, and the caller keeps the bytes in either case. An Event is the part that an index
+// of operations can use. Meanings are the words of numeric codes, from reads of the same operations.
 //
 // The spec does not define signing, retries and order. So every event says how it was authenticated and whether the
 // authentication covers its body (bound); an unbound event is a hint to read the object again, not a fact.
@@ -280,21 +279,10 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " contains " + string(e.Object)}
 		}
 	}
-	r := reader{v: thing, path: [4]string{string(e.Object)}, root: e}
-	if r.v.Kind() != jsontree.Object {
-		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is not an object: " + show(r.v)}
+	if thing.Kind() != jsontree.Object {
+		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is not an object: " + show(thing)}
 	}
-	switch e.Object {
-	case ObjectOperation:
-		e.Operation = r.operation(&e.Event)
-	case ObjectClient:
-		e.Client = r.client(&e.Event)
-	case ObjectAccount:
-		e.Account = r.account(&e.Event)
-	case ObjectCounterparty:
-		e.Counterparty = r.counterparty(&e.Event)
-	}
-	return r.bad
+	return e.object(thing)
 }
 
 // onlyObject returns the name of the one known object in data, "" if there is none or more than one.

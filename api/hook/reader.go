@@ -11,148 +11,71 @@ import (
 	"opdeck/api/untrusted"
 )
 
-// reader decodes an object. An unreadable identity or code makes the delivery malformed; anything else is an Issue.
-type reader struct {
-	v    jsontree.Value
-	path [4]string // names of the enclosing parts, outermost first; "" after them
-	root *Envelope
-	bad  *Malformed
-}
-
 const maxIssues = 50 // per delivery, so that a hostile one cannot grow the list
 
-// at is the path of a part for people: "Operation.source_amount.sum".
-func (r *reader) at(key string) string {
-	name := ""
-	for _, p := range r.path {
-		if p != "" {
-			name += p + "."
+// decisive are the members without which an event says nothing, and what they are if they can be read. Anything else
+// that cannot be read is an Issue.
+var decisive = map[string]string{"opid": "an identifier", "cuid": "an identifier", "suid": "an identifier",
+	"type": "a whole number", "status": "a whole number", "payment_type": "a whole number"}
+
+// fill reads an object into a struct, as the records of the service are read.
+func (e *Envelope) fill(v jsontree.Value, into any) *Malformed {
+	for _, f := range api.ReadMembers(v, into) {
+		path := string(e.Object) + "." + f.Path
+		if is, decides := decisive[path[strings.LastIndexByte(path, '.')+1:]]; decides {
+			return &Malformed{Reason: ReasonShape, Detail: path + " is not " + is + ": " + show(api.ParseJSON(f.Value))}
+		}
+		if len(e.Issues) < maxIssues {
+			e.Issues = append(e.Issues, Issue{Path: path, Why: "is not of the documented form"})
 		}
 	}
-	return name + key
+	return nil
 }
 
-// below returns a reader of a part.
-func (r *reader) below(key string, v jsontree.Value) reader {
-	part := reader{v: v, path: r.path, root: r.root}
-	for i := range part.path {
-		if part.path[i] == "" {
-			part.path[i] = key
-			break
-		}
+// ID is an identifier (api.CheckID).
+type ID untrusted.Text
+
+// Read implements api.Form.
+func (i *ID) Read(v jsontree.Value) bool {
+	if v.Kind() != jsontree.String || api.CheckID("id", v.Text()) != nil {
+		return false
 	}
-	return part
+	*i = ID(v.Text())
+	return true
 }
 
-func (r *reader) issue(key, why string) {
-	if len(r.root.Issues) < maxIssues {
-		r.root.Issues = append(r.root.Issues, Issue{Path: r.at(key), Why: why})
-	}
-}
-
-func (r *reader) fail(key, why string) {
-	r.bad = first(r.bad, &Malformed{Reason: ReasonShape, Detail: r.at(key) + " " + why})
-}
-
-func first(a, b *Malformed) *Malformed {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// id reads an identifier (api.CheckID).
-func (r *reader) id(key string, required bool) untrusted.Text {
-	v, ok := r.v.Get(key)
-	switch {
-	case !ok && !required:
-		return ""
-	case !ok:
-		r.fail(key, "is missing")
-		return ""
-	case v.Kind() != jsontree.String || api.CheckID("id", v.Text()) != nil:
-		r.fail(key, "is not an identifier: "+show(v))
-		return ""
-	}
-	return untrusted.Text(v.Text())
-}
-
-// text reads any text; another value is kept as its JSON.
-func (r *reader) text(key string) untrusted.Text {
-	v, ok := r.v.Get(key)
-	switch {
-	case !ok:
-		return ""
-	case v.Kind() != jsontree.String:
-		r.issue(key, "is not text")
-		return untrusted.Text(v.Raw())
-	}
-	return untrusted.Text(v.Text())
-}
-
-// code reads a whole number; a missing one is not zero.
-func (r *reader) code(key string) Code {
-	v, ok := r.v.Get(key)
-	if !ok {
-		return Code{}
-	}
+// Read implements api.Form: a whole number.
+func (c *Code) Read(v jsontree.Value) bool {
 	n, whole := integer(string(v.Raw()))
-	if !whole {
-		r.fail(key, "is not a whole number: "+show(v))
-		return Code{}
+	if whole {
+		*c = Code{Value: n, Given: true}
 	}
-	return Code{Value: n, Given: true}
+	return whole
 }
 
-// position is code for a number that nothing depends on.
-func (r *reader) position(key string) Code {
-	v, ok := r.v.Get(key)
-	if !ok {
-		return Code{}
+// Read implements api.Form: true or false.
+func (f *Flag) Read(v jsontree.Value) bool {
+	is, told := v.Flag()
+	if *f = NotGiven; told {
+		*f = No
 	}
-	n, whole := integer(string(v.Raw()))
-	if !whole {
-		r.issue(key, "is not a whole number")
+	if is {
+		*f = Yes
 	}
-	return Code{Value: n, Given: whole}
+	return told
 }
 
-func (r *reader) flag(key string) Flag {
-	v, ok := r.v.Get(key)
-	switch {
-	case !ok:
-		return NotGiven
-	case v.Kind() == jsontree.Word && string(v.Raw()) == "true":
-		return Yes
-	case v.Kind() == jsontree.Word:
-		return No
-	}
-	r.issue(key, "is neither true nor false")
-	return NotGiven
-}
-
-// stamp reads {seconds, nanos}; either may be omitted when zero, but not both. Seconds may be a text with a number,
-// as in amounts.
-func (r *reader) stamp(key string) Stamp {
-	v, ok := r.v.Get(key)
-	if !ok {
-		return Stamp{}
-	}
-	if v.Kind() != jsontree.Object {
-		r.issue(key, "is not a timestamp")
-		return Stamp{}
-	}
+// Read implements api.Form: {seconds, nanos}; either may be omitted when zero. Seconds may be a text with a number, as
+// in amounts. A time outside the years that our formats have is kept, and not of the form.
+func (s *Stamp) Read(v jsontree.Value) bool {
 	sec, ok1 := optional(v, "seconds")
 	nanos, ok2 := optional(v, "nanos")
-	if !ok1 || !ok2 || nanos < 0 || nanos > 999_999_999 {
-		r.issue(key, "has seconds or nanoseconds out of range")
-		return Stamp{}
+	if v.Kind() != jsontree.Object || !ok1 || !ok2 || nanos < 0 || nanos > 999_999_999 {
+		return false
 	}
-	s := Stamp{Seconds: sec, Nanos: int32(nanos), Given: true}
-	if _, ok := s.Time(); !ok {
-		r.issue(key, "is outside the years 1 to 9999")
-	}
-	return s
+	*s = Stamp{Seconds: sec, Nanos: int32(nanos), Given: true}
+	_, ok := s.Time()
+	return ok
 }
 
 func optional(v jsontree.Value, key string) (int64, bool) {
@@ -166,44 +89,45 @@ func optional(v jsontree.Value, key string) (int64, bool) {
 	return integer(string(n.Raw()))
 }
 
-func (r *reader) side(key string) Side {
-	o := r.object(key)
-	return Side{Account: o.text("account"), Beneficiar: o.text("beneficiar")}
-}
+// Sum is the amount {sum, default} of an operation, and Balance {money, default} of an account. One that is not told
+// keeps what came.
+type (
+	Sum     api.Amount
+	Balance api.Amount
+)
 
-// amount reads {sum, default} or, of accounts, {money, default}.
-func (r *reader) amount(key, sum string) api.Amount {
-	v, given := r.v.Get(key)
-	o := r.object(key)
-	a := api.Amount{Sum: o.money(sum)}
-	if _, ok := o.v.Get("default"); ok {
-		d := o.money("default")
+// Read implements api.Form.
+func (a *Sum) Read(v jsontree.Value) bool { return readAmount((*api.Amount)(a), v, "sum") }
+
+// Read implements api.Form.
+func (a *Balance) Read(v jsontree.Value) bool { return readAmount((*api.Amount)(a), v, "money") }
+
+func readAmount(a *api.Amount, v jsontree.Value, name string) (ok bool) {
+	if v.Kind() != jsontree.Object || !api.WrapsAmount(v, name) {
+		a.Sum = api.UnclearMoney(v, "")
+		return false
+	}
+	a.Sum, ok = readMoney(v, name)
+	if _, given := v.Get("default"); given {
+		d, _ := readMoney(v, "default")
 		a.Default = &d
 	}
-	if given && (v.Kind() != jsontree.Object || !api.WrapsAmount(v, sum)) {
-		a.Sum = r.unclear(key, v, api.ErrUnclear.Error())
-	}
-	return a
+	return ok
 }
 
-// money keeps the parts unchanged and records why they are not an amount.
-func (r *reader) money(key string) api.Money {
-	v, _ := r.v.Get(key)
-	m := api.ReadMoney(v, true)
-	if m.Empty() {
-		return m
+// readMoney reads an amount whose omitted parts are 0; a missing one is empty.
+func readMoney(v jsontree.Value, name string) (m api.Money, ok bool) {
+	in, _ := v.Get(name)
+	if m = api.ReadMoney(in, true); m.Empty() {
+		return m, true
 	}
 	if _, err := m.Decimal(); err != nil {
-		r.issue(key, err.Error())
-	} else if !isCurrency(string(m.CurrencyCode)) {
-		return r.unclear(key, v, "the currency is not a code of three to ten capitals and digits")
+		return m, false
 	}
-	return m
-}
-
-func (r *reader) unclear(key string, v jsontree.Value, why string) api.Money {
-	r.issue(key, why)
-	return api.UnclearMoney(v, "")
+	if !isCurrency(string(m.CurrencyCode)) {
+		return api.UnclearMoney(in, ""), false
+	}
+	return m, true
 }
 
 // isCurrency accepts ISO 4217 codes and the longer ones of digital currencies.
@@ -216,137 +140,115 @@ func isCurrency(s string) bool {
 	return len(s) >= 3 && len(s) <= 10
 }
 
-// object returns a reader of a part; a missing part or one of another type is empty.
-func (r *reader) object(key string) reader {
-	v, ok := r.v.Get(key)
-	if ok && v.Kind() != jsontree.Object {
-		r.issue(key, "is not an object")
-		v = jsontree.Value{}
-	}
-	return r.below(key, v)
-}
+// Operation is an operation as events have it. Event has what all objects have.
+type Operation struct {
+	OPID        ID    `json:"opid"`
+	CUID        ID    `json:"cuid"`
+	Type        Code  `json:"type"`
+	Status      Code  `json:"status"`
+	PaymentType Code  `json:"payment_type"`
+	IsVisible   Flag  `json:"is_visible"`
+	CreatedAt   Stamp `json:"created_at"`
+	UpdatedAt   Stamp `json:"updated_at"`
+	Source      Side  `json:"source"`
+	Destination Side  `json:"destination"`
 
-// list returns a reader for each object of a list.
-func (r *reader) list(key string) []*reader {
-	v, ok := r.v.Get(key)
-	if !ok {
-		return nil
-	}
-	if v.Kind() != jsontree.Array {
-		r.issue(key, "is not a list")
-		return nil
-	}
-	var out []*reader
-	i := 0
-	for _, it := range v.Members() {
-		name := key + "[" + strconv.Itoa(i) + "]"
-		if i++; it.Kind() != jsontree.Object {
-			r.issue(name, "is not an object")
-			continue
-		}
-		part := r.below(name, it)
-		out = append(out, &part)
-	}
-	return out
+	SourceAmount         Sum `json:"source_amount"`
+	DestinationAmount    Sum `json:"destination_amount"`
+	CommissionAmount     Sum `json:"commission_amount"`
+	CurrentBalanceAmount Sum `json:"current_balance_amount"`
 }
-
-// Operation is the part of an operation's event that Event does not hold.
-type Operation struct{ Source, Destination Side }
 
 // Side is one end of an operation. The spec shows an account as source and a beneficiary as destination; either end
 // may have either.
 type Side struct {
-	Account    untrusted.Text
-	Beneficiar untrusted.Text // the service's spelling
+	Account    untrusted.Text `json:"account"`
+	Beneficiar untrusted.Text `json:"beneficiar"` // the service's spelling
 }
 
-// Client is the part of a customer's event that Event does not hold.
+// Client is a customer as events have it.
 type Client struct {
-	OnboardingAt Stamp
-	Name         untrusted.Text
-	Lastname     untrusted.Text
+	CUID         ID             `json:"cuid"`
+	Status       Code           `json:"status"`
+	CreatedAt    Stamp          `json:"create_at"`
+	UpdatedAt    Stamp          `json:"update_at"`
+	OnboardingAt Stamp          `json:"onboarding_at"`
+	Name         untrusted.Text `json:"name"`
+	Lastname     untrusted.Text `json:"lastname"`
 }
 
-// Account is the part of a deposit account's event (type 2 or 5) that Event does not hold.
+// Account is a deposit account as events of type 2 and 5 have it.
 type Account struct {
-	Name        untrusted.Text
-	CurrencyISO untrusted.Text
-	IsDefault   Flag
-	Number      untrusted.Text
-	Hold        api.Amount // held by operations in progress
-	Requisites  []Requisite
+	SUID        ID             `json:"suid"`
+	CUID        ID             `json:"cuid"`
+	Status      Code           `json:"status"`
+	Name        untrusted.Text `json:"name"`
+	CurrencyISO untrusted.Text `json:"currency_iso"`
+	IsDefault   Flag           `json:"is_default"`
+	Number      untrusted.Text `json:"number"`
+	Balance     Balance        `json:"balance"`
+	Hold        Balance        `json:"hold"` // held by operations in progress
+	Requisites  []Requisite    `json:"requisites"`
 }
 
 // Requisite is a titled group of an account's details.
 type Requisite struct {
-	Title untrusted.Text
-	Items []RequisiteItem
+	Title untrusted.Text  `json:"title"`
+	Items []RequisiteItem `json:"items"`
 }
 
 // RequisiteItem is one detail, "IBAN" or "Bank name".
 type RequisiteItem struct {
-	ID, Key, Value untrusted.Text
-	Order          Code // a position, not an enumeration
+	ID    untrusted.Text `json:"id"`
+	Key   untrusted.Text `json:"key"`
+	Value untrusted.Text `json:"value"`
+	Order Code           `json:"order"` // a position, not an enumeration
 }
 
-// Counterparty is the part of a beneficiary's event that Event does not hold; the event's status is that of one of
-// its accounts.
+// Counterparty is a beneficiary as events have it; the event's status is that of one of its accounts.
 type Counterparty struct {
-	Description untrusted.Text
-	Accounts    []CounterpartyAccount
+	SUID        ID                    `json:"suid"`
+	CUID        ID                    `json:"cuid"`
+	Description untrusted.Text        `json:"description"`
+	Accounts    []CounterpartyAccount `json:"accounts"`
 }
 
 // CounterpartyAccount is an account of a counterparty.
 type CounterpartyAccount struct {
-	SUID        untrusted.Text
-	CurrencyISO untrusted.Text
-	Status      Code
+	SUID        ID             `json:"suid"`
+	CurrencyISO untrusted.Text `json:"currency_iso"`
+	Status      Code           `json:"status"`
 }
 
-func (r *reader) operation(e *Event) *Operation {
-	e.ObjectID, e.CUID = r.id("opid", true), r.id("cuid", false)
-	e.OperationType, e.Status, e.PaymentType = r.code("type"), r.code("status"), r.code("payment_type")
-	e.IsVisible, e.CreatedAt, e.UpdatedAt = r.flag("is_visible"), r.stamp("created_at"), r.stamp("updated_at")
-	o := &Operation{Source: r.side("source"), Destination: r.side("destination")}
-	e.SourceAmount, e.DestinationAmount = r.amount("source_amount", "sum"), r.amount("destination_amount", "sum")
-	e.CommissionAmount = r.amount("commission_amount", "sum")
-	e.CurrentBalanceAmount = r.amount("current_balance_amount", "sum")
-	return o
-}
-
-func (r *reader) client(e *Event) *Client {
-	e.ObjectID, e.Status = r.id("cuid", true), r.code("status")
-	e.CUID = e.ObjectID
-	e.CreatedAt, e.UpdatedAt = r.stamp("create_at"), r.stamp("update_at")
-	return &Client{OnboardingAt: r.stamp("onboarding_at"), Name: r.text("name"), Lastname: r.text("lastname")}
-}
-
-func (r *reader) account(e *Event) *Account {
-	e.ObjectID, e.CUID = r.id("suid", true), r.id("cuid", false)
-	a := &Account{Name: r.text("name"), CurrencyISO: r.text("currency_iso"), IsDefault: r.flag("is_default"),
-		Number: r.text("number")}
-	e.Status, e.CurrentBalanceAmount = r.code("status"), r.amount("balance", "money")
-	a.Hold = r.amount("hold", "money")
-	for _, g := range r.list("requisites") {
-		q := Requisite{Title: g.text("title")}
-		for _, it := range g.list("items") {
-			q.Items = append(q.Items, RequisiteItem{ID: it.text("id"), Key: it.text("key"), Value: it.text("value"),
-				Order: it.position("order")})
-		}
-		a.Requisites = append(a.Requisites, q)
+// object reads the object of a delivery.
+func (e *Envelope) object(v jsontree.Value) (bad *Malformed) {
+	var ident, cuid ID
+	switch e.Object {
+	case ObjectOperation:
+		o := &Operation{}
+		bad, e.Operation, ident, cuid = e.fill(v, o), o, o.OPID, o.CUID
+		e.OperationType, e.Status, e.PaymentType, e.IsVisible = o.Type, o.Status, o.PaymentType, o.IsVisible
+		e.CreatedAt, e.UpdatedAt = o.CreatedAt, o.UpdatedAt
+		e.SourceAmount, e.DestinationAmount = api.Amount(o.SourceAmount), api.Amount(o.DestinationAmount)
+		e.CommissionAmount = api.Amount(o.CommissionAmount)
+		e.CurrentBalanceAmount = api.Amount(o.CurrentBalanceAmount)
+	case ObjectClient:
+		c := &Client{}
+		bad, e.Client, ident, cuid = e.fill(v, c), c, c.CUID, c.CUID
+		e.Status, e.CreatedAt, e.UpdatedAt = c.Status, c.CreatedAt, c.UpdatedAt
+	case ObjectAccount:
+		a := &Account{}
+		bad, e.Account, ident, cuid = e.fill(v, a), a, a.SUID, a.CUID
+		e.Status, e.CurrentBalanceAmount = a.Status, api.Amount(a.Balance)
+	case ObjectCounterparty:
+		c := &Counterparty{}
+		bad, e.Counterparty, ident, cuid = e.fill(v, c), c, c.SUID, c.CUID
 	}
-	return a
-}
-
-func (r *reader) counterparty(e *Event) *Counterparty {
-	e.ObjectID, e.CUID = r.id("suid", true), r.id("cuid", false)
-	c := &Counterparty{Description: r.text("description")}
-	for _, a := range r.list("accounts") {
-		c.Accounts = append(c.Accounts, CounterpartyAccount{SUID: a.id("suid", false),
-			CurrencyISO: a.text("currency_iso"), Status: a.code("status")})
-		r.bad = first(r.bad, a.bad)
+	e.ObjectID, e.CUID = untrusted.Text(ident), untrusted.Text(cuid)
+	if bad == nil && ident == "" {
+		bad = &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " has no identifier"}
 	}
-	return c
+	return bad
 }
 
 // parse parses one JSON text and refuses what JSON parsers read differently: see jsontree.Doubt.

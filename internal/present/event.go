@@ -152,7 +152,7 @@ func (p eventObject) sections() []Section {
 		c := e.Counterparty
 		facts = Texts("id", string(e.ObjectID), "cuid", string(e.CUID), "description", string(c.Description))
 		for i, a := range c.Accounts {
-			facts = append(facts, Fact{Label: "account " + strconv.Itoa(i+1), Value: a.SUID.Line(100) + " " +
+			facts = append(facts, Fact{Label: "account " + strconv.Itoa(i+1), Value: untrusted.Text(a.SUID).Line(100) + " " +
 				a.CurrencyISO.Line(12) + ", " + hook.StatusText(p.Object, a.Status), Long: true})
 		}
 	default:
@@ -211,7 +211,8 @@ func (p eventObject) account() ([]Fact, []Section) {
 		string(mask.NumberIf(a.Number, p.Masked)))
 	facts = append(append(append(facts, Fact{Label: "currency", Value: a.CurrencyISO.Line(12)}), p.common()...),
 		Fact{Label: "default", Value: eventFlag(a.IsDefault)},
-		Fact{Label: "balance", Value: eventMoney(e.CurrentBalanceAmount)}, Fact{Label: "hold", Value: eventMoney(a.Hold)})
+		Fact{Label: "balance", Value: eventMoney(e.CurrentBalanceAmount)},
+		Fact{Label: "hold", Value: eventMoney(api.Amount(a.Hold))})
 	var more []Section
 	for _, q := range a.Requisites {
 		s := Section{Title: "Requisites: " + q.Title.Line(60)}

@@ -236,7 +236,7 @@ func twoAccounts(t *testing.T, open account) {
 		if !errors.Is(getErr, receiver.ErrNotFound) || !errors.Is(oneErr, receiver.ErrNotFound) || mark != 0 || last != 0 ||
 			backlog != (receiver.Backlog{}) ||
 			len(list)+len(after)+len(counts)+came.N+len(words)+len(due)+len(kept)+len(why) != 0 {
-			t.Errorf("an empty inbox shows %v %v %v %v %v %+v %v %d %v %+v %v %v", getErr, list, after, last, counts, words,
+			t.Errorf("an empty inbox shows %v %v %v %v %v %+v %v %v %v %+v %v %v", getErr, list, after, last, counts, words,
 				mark, due, backlog, kept, why, oneErr)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -128,9 +127,6 @@ func tariffTable(o present.Options, items []api.Tariff, columns ...string) *tabl
 	}
 	return t
 }
-
-// unbounded as the limit of read means none.
-const unbounded = math.MaxInt64 - 1
 
 // read reads the file named by an argument, or standard input for -, up to max bytes; tooLarge is the error for more.
 func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
