@@ -85,7 +85,7 @@ func (db *DB) Snapshot(ctx context.Context, fn func(Querier) error) error {
 		return db.explain(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	return fn(&Tx{db: db, pool: db.r, tx: tx})
+	return fn(&Tx{db: db, tx: tx})
 }
 
 // Placed is a file of a prepared folder, and the path at which it is used.

@@ -53,7 +53,6 @@ type DB struct {
 	queue    *writeQueue // SQLite file: the queue of writers; else nil
 	memo     sync.Map
 	migrated []func(context.Context, *Tx) error // check the versions of the tables before a write
-	stmts    statements                         // SQLite file: prepared statements
 	source   timeSource                         // of Now
 
 	notices  notices
@@ -165,10 +164,8 @@ func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
 
 // Tx is a writing transaction: BEGIN IMMEDIATE in SQLite (rule A5), READ COMMITTED in PostgreSQL.
 type Tx struct {
-	db   *DB
-	pool *sql.DB
-	tx   *sql.Tx
-	want []string // statements to prepare after the commit
+	db *DB
+	tx *sql.Tx
 
 	ignored bool
 	before  fileVersion // if ignored
@@ -186,29 +183,18 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) error {
 
 // Result is Exec that also returns the number of changed rows.
 func (tx *Tx) Result(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if st := tx.prepared(ctx, query); st != nil {
-		res, err := st.ExecContext(ctx, args...)
-		return res, tx.db.explain(err)
-	}
 	res, err := tx.tx.ExecContext(ctx, tx.db.bind(query), args...)
 	return res, tx.db.explain(err)
 }
 
 // Query reads rows.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if st := tx.prepared(ctx, query); st != nil {
-		rows, err := st.QueryContext(ctx, args...)
-		return rows, tx.db.explain(err)
-	}
 	rows, err := tx.tx.QueryContext(ctx, tx.db.bind(query), args...)
 	return rows, tx.db.explain(err)
 }
 
 // QueryRow reads one row.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *Row {
-	if st := tx.prepared(ctx, query); st != nil {
-		return &Row{db: tx.db, row: st.QueryRowContext(ctx, args...), stop: func() {}}
-	}
 	return &Row{db: tx.db, stop: func() {}, row: tx.tx.QueryRowContext(ctx, tx.db.bind(query), args...)}
 }
 
@@ -249,7 +235,7 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 	if err != nil {
 		return err
 	}
-	tx := &Tx{db: db, pool: pool, tx: t}
+	tx := &Tx{db: db, tx: t}
 	err = db.checkVersions(ctx, tx)
 	if err == nil {
 		err = fn(tx)
@@ -267,7 +253,6 @@ func (db *DB) writeIn(ctx context.Context, pool *sql.DB, acquire func(context.Co
 	if tx.ignored {
 		db.ownWrite.Store(&ownWrite{tx.before, db.observe(ctx)})
 	}
-	tx.keep(ctx)
 	return nil
 }
 
