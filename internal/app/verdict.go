@@ -307,7 +307,7 @@ func storeFault(err error, engine string) verdict.Store {
 		out.State = verdict.StoreDamaged
 	case store.Failing:
 		out.State = verdict.StoreFailing
-	case store.Newer, store.Unreleased: // the program that made it is needed
+	case store.Newer:
 		out.State = verdict.StoreNewer
 	case store.Older:
 		out.State = verdict.StoreOlder

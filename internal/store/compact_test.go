@@ -67,44 +67,6 @@ func TestFilesBecomeSmaller(t *testing.T) {
 	}
 }
 
-// TestTablesStopGrowing: in PostgreSQL new rows use the space of removed ones after Compact, even without autovacuum.
-func TestTablesStopGrowing(t *testing.T) {
-	s := storetest.Open(t, store.Postgres)
-	ctx := context.Background()
-	if err := s.Bulk.Exec(ctx, "ALTER TABLE hook_rejected SET (autovacuum_enabled = off)"); err != nil {
-		t.Fatal(err)
-	}
-	var first, size int64
-	for day := range 6 {
-		err := s.Bulk.Write(ctx, func(tx *store.Tx) error {
-			for _, query := range []string{"DELETE FROM hook_rejected",
-				"INSERT INTO hook_rejected (scope, at_us, status, reason, detail, source, algorithm, claims, request, header, body, size) " +
-					"SELECT 1, 1, 400, '', repeat('x', 1000), '', '', '', '', '', '', 0 FROM generate_series(1, 500)",
-				"SELECT pg_stat_force_next_flush()"} {
-				if err := tx.Exec(ctx, query); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if more, err := s.Compact(ctx); more || err != nil {
-			t.Fatal(more, err)
-		}
-		if err := s.Bulk.QueryRow(ctx, "SELECT pg_relation_size('hook_rejected')").Scan(&size); err != nil {
-			t.Fatal(err)
-		}
-		if day == 1 { // the rows of two days: the new ones come before the old ones are free
-			first = size
-		}
-	}
-	if first < 500_000 || size > first*11/10 {
-		t.Errorf("%d bytes after two days, %d after six", first, size)
-	}
-}
-
 // TestIdle: work that can wait is not done while someone writes or waits to, in this process or
 // another, and never holds anyone up.
 func TestIdle(t *testing.T) {

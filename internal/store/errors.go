@@ -41,7 +41,6 @@ const (
 	Newer        Kind = "newer"       // tables of a newer opdeck
 	InUse        Kind = "in_use"      // another opdeck has a session, so the tables are not migrated
 	Older        Kind = "older"       // tables of an older opdeck, which Options.KeepVersion does not migrate
-	Unreleased   Kind = "unreleased"  // tables of a build that was never released; no migration reads them
 	Lost         Kind = "lost"        // the file was deleted or replaced while this process had it open
 	Failing      Kind = "failing"     // the disk reports errors
 	NoRight      Kind = "no_right"    // PostgreSQL denies this user a right; Says names the GRANT

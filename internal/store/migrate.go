@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -66,9 +65,6 @@ func (db *DB) migrate(ctx context.Context, r tableSet, opt Options) error {
 		if current {
 			db.migrated = append(db.migrated, m.migratedTo(known))
 		}
-		return err
-	}
-	if err := m.refuseUnreleased(ctx, have); err != nil {
 		return err
 	}
 	if have.count > 0 && have.count < known.count && opt.KeepVersion {
@@ -158,30 +154,6 @@ func (m migrator) current(ctx context.Context, have, known history) (bool, error
 func newer(where string, set tableSet, have, known int64) *Error {
 	return &Error{Kind: Newer, Where: where, text: fmt.Sprintf("the %s tables have version %d, but this program knows "+
 		"version %d; use the newer program, or give this one a database of its own", set, have, known)}
-}
-
-// refuseUnreleased is an error if a build between two releases made the tables: it numbered its migrations from 1
-// again, and the first of them made a table that comes with a later one here.
-func (m migrator) refuseUnreleased(ctx context.Context, have history) error {
-	table, since := "audit_tree", int64(10)
-	if m.set == bulkTables {
-		table, since = "index_sight", 8
-	}
-	if have.count == 0 || have.newest >= since {
-		return nil
-	}
-	err := m.db.QueryRow(ctx, "SELECT COUNT(*) FROM "+table).Scan(new(int))
-	if missingTable(err) {
-		return nil
-	}
-	now, seenErr := m.seenHistory(ctx)
-	if seenErr == nil && now != have { // another process is migrating
-		return m.refuseUnreleased(ctx, now)
-	}
-	err = cmp.Or(err, seenErr)
-	return cmp.Or(err, error(&Error{Kind: Unreleased, Where: m.db.where(), text: fmt.Sprintf(
-		"an unreleased build of opdeck made the %s tables, and no program can update them; use that build, or give this "+
-			"program a database of its own", m.set)}))
 }
 
 func (r tableSet) table() string { return "opdeck_" + string(r) + "_version" }
@@ -447,11 +419,8 @@ func fileSize(path string) (int64, error) {
 }
 
 // Compact releases some free pages of the files to the disk, while no one else writes; more: there are others. In
-// PostgreSQL it makes the space of removed rows usable for others at once, however late autovacuum is.
+// PostgreSQL that is autovacuum's.
 func (s *Store) Compact(ctx context.Context) (more bool, err error) {
-	if s.Core.engine == Postgres {
-		return false, vacuumTables(ctx, s.Core)
-	}
 	for _, db := range []*DB{s.Core, s.Bulk} {
 		if db.path == "" {
 			continue
@@ -480,22 +449,6 @@ func vacuum(ctx context.Context, db *DB) (left int64, err error) {
 		err = shorten(ctx, db)
 	}
 	return left, err
-}
-
-// deadTables are the tables of which a fifth is removed rows: the share at which autovacuum begins, too. Until then
-// new rows make the files longer.
-const deadTables = `SELECT quote_ident(relname) FROM pg_stat_user_tables
-	WHERE schemaname = current_schema() AND n_dead_tup > 50 + n_live_tup / 5`
-
-// vacuumTables vacuums PostgreSQL's tables without the lock that shortens a file.
-func vacuumTables(ctx context.Context, db *DB) error {
-	tables, err := List(ctx, db, Value[string], deadTables)
-	for _, table := range tables {
-		if _, err := db.w.ExecContext(ctx, "VACUUM (TRUNCATE FALSE) "+table); err != nil {
-			return db.explain(err)
-		}
-	}
-	return err
 }
 
 // Shorten truncates the write-ahead log of a file that is too long, if no one is reading or writing.

@@ -164,28 +164,6 @@ func schema(t *testing.T, db *store.DB) (all []string) {
 	return all
 }
 
-// TestUnreleasedStore: builds between two releases had all tables in one migration; their stores are named as such.
-func TestUnreleasedStore(t *testing.T) {
-	for _, e := range []store.Engine{store.SQLite, store.Postgres} {
-		t.Run(e.String(), func(t *testing.T) {
-			ctx, at := context.Background(), storetest.Bare(t, e)
-			s, err := store.Open(ctx, store.Options{URL: at, Migrations: storetest.Unreleased(t)})
-			if err == nil {
-				err = s.Close()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, keep := range []bool{true, false} {
-				_, err = store.Open(ctx, store.Options{URL: at, KeepVersion: keep})
-				if !store.IsKind(err, store.Unreleased) || !strings.Contains(err.Error(), "unreleased build") {
-					t.Errorf("%v; want Unreleased", err)
-				}
-			}
-		})
-	}
-}
-
 // TestNoHalfMadeStore: a new store has all of its tables or none, so that no process takes one that is being made for
 // an older one.
 func TestNoHalfMadeStore(t *testing.T) {

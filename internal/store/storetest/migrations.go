@@ -3,7 +3,6 @@ package storetest
 import (
 	"io/fs"
 	"path"
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -29,20 +28,6 @@ func FirstRelease(t testing.TB) fs.FS {
 	return some(t, func(set, name string) bool {
 		return set == "core" && name < "0016" || set == "bulk" && name < "0010"
 	})
-}
-
-// Unreleased are migrations of a build between two releases: more than the first one of today's, under its number.
-func Unreleased(t testing.TB) fs.FS {
-	t.Helper()
-	all := some(t, func(_, name string) bool { return strings.HasPrefix(name, "0001_") })
-	for name, f := range all {
-		f.Data = append([]byte("-- +goose Up\nCREATE TABLE audit_tree (n INTEGER);\nCREATE TABLE index_sight (n INTEGER);\n"),
-			strings.TrimPrefix(string(f.Data), "-- +goose Up\n")...)
-		if strings.HasPrefix(name, "migrations/bulk/postgres/") { // one database holds both sets
-			f.Data = []byte("-- +goose Up\nCREATE TABLE index_scope (n INTEGER);\n")
-		}
-	}
-	return all
 }
 
 // some are the program's migrations that want selects by their set of tables and name.
