@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,9 +18,11 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/note"
+	"opdeck/internal/domain/receiver"
 	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/seal"
+	"opdeck/internal/store/storetest"
 )
 
 // older are state folders that older programs wrote, after a login, a list, removed documents, writes and a replacement
@@ -147,13 +150,7 @@ func TestUpgrade(t *testing.T) {
 func migrated(t *testing.T, folder string) *App {
 	t.Helper()
 	ctx, state := context.Background(), unpacked(t, folder)
-	conf := filepath.Join(t.TempDir(), "config.toml")
-	text := "[contexts.stage]\nbase_url = \"http://127.0.0.1:18787\"\nlogin = \"machine@sandbox\"\n" +
-		"password_env = \"UPGRADE_PASSWORD\"\nkind = \"test\"\nrole = \"admin\"\n"
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opt := Options{ConfigFlag: conf, StateFlag: state}
+	opt := Options{ConfigFlag: upgradeConfig(t, ""), StateFlag: state}
 	before := rows(t, state)
 	if _, err := Open(ctx, opt); !store.IsKind(err, store.Older) {
 		t.Fatalf("%v; want Older", err)
@@ -179,6 +176,99 @@ func migrated(t *testing.T, folder string) *App {
 	}
 	t.Cleanup(func() { _ = a.Close() })
 	return a
+}
+
+// upgradeConfig writes the config of the older programs, with more.
+func upgradeConfig(t *testing.T, more string) string {
+	t.Helper()
+	conf := filepath.Join(t.TempDir(), "config.toml")
+	text := "[contexts.stage]\nbase_url = \"http://127.0.0.1:18787\"\nlogin = \"machine@sandbox\"\n" +
+		"password_env = \"UPGRADE_PASSWORD\"\nkind = \"test\"\nrole = \"admin\"\n" + more
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+// TestUpgradeOnPostgres: the same rows in a database that e03e1e20 made. The index is read again from the service.
+func TestUpgradeOnPostgres(t *testing.T) {
+	ctx, state, at := context.Background(), unpacked(t, older["e03e1e20"].folder), storetest.Bare(t, store.Postgres)
+	db, err := store.Open(ctx, store.Options{URL: at, Migrations: storetest.Before(t, "0018", "0012")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := store.OpenAsIs(ctx, filepath.Join(state, "opdeck.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range strings.Fields(kept[true] + " note") {
+		unguarded := db.Core.Exec(ctx, "ALTER TABLE "+table+" DISABLE TRIGGER USER")
+		copyRows(ctx, t, from.Core, db.Core, table)
+		if err := errors.Join(unguarded, db.Core.Exec(ctx, "ALTER TABLE "+table+" ENABLE TRIGGER USER")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, table := range []string{"hook_scope", "hook"} {
+		copyRows(ctx, t, from.Bulk, db.Bulk, table)
+	}
+	if err := errors.Join(from.Close(), db.Close(), os.Remove(filepath.Join(state, "opdeck.db"))); err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{StateFlag: state, ConfigFlag: upgradeConfig(t, fmt.Sprintf("[store]\nurl = %q\nkey_file = %q\n", at,
+		filepath.Join(state, "opdeck.db.key")))}
+	if _, err := Open(ctx, opt); !store.IsKind(err, store.Older) {
+		t.Fatalf("%v; want Older", err)
+	}
+	if done, err := Migrate(ctx, opt); err != nil || !done.Needed {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	a, err := Open(ctx, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	ctx = api.WithActor(ctx, a.LocalActor("command"))
+	upgraded(ctx, t, a, 1, 1)
+	notes, err := a.Notes.About(ctx, note.Operation, "")
+	if err != nil || len(notes) != 1 || string(notes[0].Text) != older["e03e1e20"].note {
+		t.Errorf("notes: %+v, %v", notes, err)
+	}
+	events, err := a.Hooks().Inbox().List(ctx, receiver.Filter{})
+	if err != nil || len(events) != 1 {
+		t.Errorf("events: %+v, %v", events, err)
+	}
+}
+
+// copyRows copies a table.
+func copyRows(ctx context.Context, t *testing.T, from, to *store.DB, table string) {
+	t.Helper()
+	list, err := from.Query(ctx, "SELECT * FROM "+table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = list.Close() }()
+	names, err := list.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for list.Next() {
+		values, into := make([]any, len(names)), make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		err := list.Scan(into...)
+		if err == nil {
+			err = to.Exec(ctx, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+") OVERRIDING SYSTEM VALUE VALUES ("+
+				store.Marks(len(names))+")",
+				values...)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+	}
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // upgraded checks what is read of the upgraded store.

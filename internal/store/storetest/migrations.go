@@ -25,8 +25,14 @@ func Newer(t testing.TB, sql string) fs.FS {
 // FirstRelease are the migrations of the first release: core tables of version 15, bulk tables of version 9.
 func FirstRelease(t testing.TB) fs.FS {
 	t.Helper()
+	return Before(t, "0016", "0010")
+}
+
+// Before are the migrations of an older program: of each set those before a number of four digits.
+func Before(t testing.TB, core, bulk string) fs.FS {
+	t.Helper()
 	return some(t, func(set, name string) bool {
-		return set == "core" && name < "0016" || set == "bulk" && name < "0010"
+		return set == "core" && name < core || set == "bulk" && name < bulk
 	})
 }
 
