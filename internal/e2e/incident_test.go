@@ -36,7 +36,12 @@ type incident struct {
 const soon = 5 * time.Second
 
 // samples is how often the beginning of a cause is read.
-const samples = 5
+func samples() int {
+	if long() {
+		return 5
+	}
+	return 2
+}
 
 // atOnce is how many incidents run at a time: their processes mostly wait.
 const atOnce = 6
@@ -172,7 +177,7 @@ func (i incident) meets(s *scene, want verdict.Finding) (said string, wrong []st
 	took := max(time.Since(began)-i.after, 0)
 	since := s.since(want.Cause)
 	said, wrong = i.faces(s, cmd, want)
-	for range samples - 1 {
+	for range samples() - 1 {
 		if again := s.since(want.Cause); again != since && i.lasts == 0 && want.Part != verdict.PartStore {
 			wrong = append(wrong, fmt.Sprintf("it began at %s, and then at %s", since, again))
 			break
