@@ -178,7 +178,10 @@ func (i incident) meets(s *scene, want verdict.Finding) (said string, wrong []st
 	since := s.since(want.Cause)
 	said, wrong = i.faces(s, cmd, want)
 	for range samples() - 1 {
-		if again := s.since(want.Cause); again != since && i.lasts == 0 && want.Part != verdict.PartStore {
+		if i.lasts > 0 || want.Part == verdict.PartStore {
+			break
+		}
+		if again := s.since(want.Cause); again != since {
 			wrong = append(wrong, fmt.Sprintf("it began at %s, and then at %s", since, again))
 			break
 		}
