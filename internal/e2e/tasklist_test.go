@@ -176,7 +176,7 @@ var firstTasks = []task{
 		h.press("F").shows("17 files", "1 of 17").press("x").armed("Delete wrong.pdf").press("y").shows("16 files")
 	}},
 	{user: "analyst", want: "from a total to its operations", before: "not possible", at: big, do: func(h *hands) {
-		h.press("T").shows("EUR").press("T").shows("PENDING").press(tab, down, right, enter).shows("match", "status:", "currency:")
+		h.press("T").shows("amount paid").press("T").shows("EUR paid").press(tab, down, right, enter).shows("match", "status:", "currency:")
 	}},
 	{user: "analyst", want: "mark ten in a row and read their sum", before: "not possible", do: func(h *hands) {
 		h.press(" ").shows("1 marked").press(down, down, down, down, down, down, down, down, "m").shows("10 marked").press("T").shows("10 marked operations")
