@@ -660,7 +660,8 @@ func (s *screenStack) prints(f verdict.Finding) bool {
 	case KindOnCall, KindSession:
 		return true
 	case KindEvents:
-		return f.Part == verdict.PartFeed || f.Part == verdict.PartServe
+		return f.Part == verdict.PartFeed ||
+			f.Part == verdict.PartServe && !s.win.shown.found.Verdict.Off(verdict.PartFeed)
 	}
 	return false
 }

@@ -348,9 +348,12 @@ func unheard(key string, w int) string {
 		"No receiver here; "+key+" shows more.")
 }
 
-// findings are those about webhooks, and about the server that receives them.
+// findings are those about webhooks, and, where they are received, about the server.
 func (s *Screen) findings() []verdict.Finding {
 	v := s.env.Verdict()
+	if v.Off(verdict.PartFeed) {
+		return v.In(verdict.PartFeed)
+	}
 	return append(v.In(verdict.PartFeed), v.In(verdict.PartServe)...)
 }
 

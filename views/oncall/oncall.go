@@ -92,7 +92,7 @@ func rows() []row {
 		{verdict.PartFeed, "Events", ui.KindEvents}, {verdict.PartIndex, "Index", ui.KindOperations},
 		{verdict.PartWrites, "Writes", ui.KindAudit}, {verdict.PartAudit, "Audit", ui.KindAudit},
 		{verdict.PartCertificate, "Certificate", ui.KindSession}, {verdict.PartClock, "Clock", ui.KindSession},
-		{verdict.PartServe, "Server", ui.KindEvents}, {verdict.PartConfig, "Config", ui.KindSession}}
+		{verdict.PartServe, "Server", ui.KindSession}, {verdict.PartConfig, "Config", ui.KindSession}}
 }
 
 // titles is the width of the titles of the lines with the gap after them.
