@@ -57,7 +57,7 @@ func configIncidents() map[string]incident {
 		"a process with an older config": incident{live: true, begin: func(s *scene) {
 			s.rest = "[ui]\nmouse = false\n"
 			s.configure()
-			s.until(soon, func() string { return "nobody says that the config is older" }, func() bool {
+			s.until(atMost(soon), func() string { return "nobody says that the config is older" }, func() bool {
 				return strings.Contains(s.run("check", "config").out, "older config")
 			})
 		}, mend: func(s *scene) {

@@ -282,7 +282,7 @@ func (s *scene) found(cause verdict.Cause, after time.Duration) {
 		return
 	}
 	last := ""
-	s.until(3*soon+after, func() string { return fmt.Sprintf("/healthz says %q, not %s", last, cause) }, func() bool {
+	s.until(atMost(3*soon)+after, func() string { return fmt.Sprintf("/healthz says %q, not %s", last, cause) }, func() bool {
 		_, last = s.get("/healthz")
 		return strings.HasSuffix(last, " "+string(cause))
 	})
