@@ -78,6 +78,7 @@ type Table struct {
 	zone    string        // of moments
 	note    string        // one line for the footer until the next key
 	seen    []Row         // of the source, in the last frame
+	cell    int           // the column that is marked in the row under the cursor; 0: none
 	points  []draw.Points // where the numbers of each column have their points in it
 }
 
@@ -263,6 +264,9 @@ func (t *tableCursor) TooWide() []int {
 
 // SetSort marks the column that rows are sorted by; -1 for none.
 func (t *tableColumns) SetSort(column int, down bool) { t.sortBy, t.sortDown = column, down }
+
+// SetCell marks column i in the row under the cursor; 0: the row only.
+func (t *Table) SetCell(i int) { t.cell = i }
 
 // SetZone names the zone of moments. The head of the first column of them that has room says it.
 func (t *Table) SetZone(name string) { t.zone = name }

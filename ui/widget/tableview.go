@@ -182,7 +182,10 @@ func (t *Table) drawRow(r Row, at int) string {
 		p.write(style(theme.Plain), " ")
 	}
 	for i, c := range t.Cursor.Columns.shown {
-		if i > 0 {
+		switch {
+		case i > 0 && c.index == t.cell && t.Cursor.isCursor(at):
+			p.write(style(theme.Accent), draw.PadLeft(t.th.Signs.Cursor, gap))
+		case i > 0:
 			p.write(style(theme.Plain), draw.Space(gap))
 		}
 		tone := theme.Plain

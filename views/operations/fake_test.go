@@ -138,6 +138,9 @@ func (f *fake) Totals(_ context.Context, q filter.OperationExpr, by []index.By, 
 	}
 	all.Sums = append(all.Sums, index.Sum{Currency: "EUR" + apitest.Hostile, Count: 2, Bad: 1, Amount: apd.New(125, -2)})
 	all.Count = int64(len(all.Sums)) + 1
+	if len(by) == 0 {
+		return all, f.err
+	}
 	if by[0] == index.ByCurrency {
 		for _, s := range all.Sums {
 			all.Parts = append(all.Parts, index.Group{Key: s.Currency, Count: s.Count, Sums: []index.Sum{s}})

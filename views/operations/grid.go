@@ -1,16 +1,17 @@
 package operations
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cockroachdb/apd/v3"
 
+	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/note"
-	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -86,6 +87,7 @@ type grid struct {
 	th         *theme.Theme
 	by         []index.By
 	all        index.Group
+	order      index.TotalsOrder
 	currencies []untrusted.Text // the one of most operations first; nil: the rows are currencies
 	widths     []int            // of the widest sum of each currency, in cells
 	name       int              // cells that the column of the names has at least
@@ -94,8 +96,8 @@ type grid struct {
 	rows       []gridRow
 }
 
-func newGrid(th *theme.Theme, by []index.By, all index.Group) *grid {
-	g := &grid{th: th, by: by, all: all}
+func newGrid(th *theme.Theme, by []index.By, all index.Group, order index.TotalsOrder) *grid {
+	g := &grid{th: th, by: by, all: all, order: order}
 	if len(by) == 0 || by[0] != index.ByCurrency {
 		for _, s := range all.Sums {
 			g.currencies = append(g.currencies, s.Currency)
@@ -185,19 +187,16 @@ func (g *grid) column() int {
 // columns are those of the table. The currencies of fewest operations are left out
 // first where there is no room; the cursor brings them.
 func (g *grid) columns(focus bool) []widget.Column {
-	name, count := widget.Column{Title: strings.Join(words(g.by), ", "), Min: g.name, Max: 44, Flex: 1},
+	orders := g.orders()
+	name, count := widget.Column{Title: g.heading(orders[0]), Min: g.name, Max: 44, Flex: 1},
 		widget.Column{Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}
 	if g.currencies == nil {
 		name.Flex = 0
 		return []widget.Column{name, count, {Title: "amount paid", Align: widget.Decimal, MaxNumberWidth: 60}}
 	}
 	out := []widget.Column{name, count}
-	for i, c := range g.currencies[g.first:] {
-		title := draw.Line(c, 12)
-		if title == "" {
-			title = "(none)"
-		}
-		title += " paid"
+	for i := range g.currencies[g.first:] {
+		title := g.heading(orders[fixed+g.first+i])
 		if focus && g.at-1 == g.first+i {
 			title = "[" + title + "]"
 		}
@@ -205,11 +204,54 @@ func (g *grid) columns(focus bool) []widget.Column {
 		if i == max(g.at-1-g.first, 0) { // the one under the cursor stays longest
 			hide = 1
 		}
+		least := min(len(title), 14)
+		if g.sorted() == fixed+i {
+			least = len(title) + 2 // and the sign of the order
+		}
 		out = append(out, widget.Column{Title: title, Align: widget.Decimal,
-			Min: max(min(len(title), 14), min(g.widths[g.first+i], leastNumber)), HidePriority: hide,
-			MaxNumberWidth: mostNumber})
+			Min: max(least, min(g.widths[g.first+i], leastNumber)), HidePriority: hide, MaxNumberWidth: mostNumber})
 	}
 	return out
+}
+
+// orders are those that the rows can have: one for each column.
+func (g *grid) orders() []index.TotalsOrder {
+	out := []index.TotalsOrder{{Sort: index.Sort{Field: index.TotalsGroup}},
+		{Sort: index.Sort{Field: index.TotalsOperations}}}
+	for _, c := range g.currencies {
+		out = append(out, index.TotalsOrder{Sort: index.Sort{Field: index.TotalsSum}, Currency: c})
+	}
+	if g.currencies == nil && len(g.by) > 1 { // within each currency
+		out = append(out, index.TotalsOrder{Sort: index.Sort{Field: index.TotalsSum}})
+	}
+	return out
+}
+
+// heading is the heading of the column that an order is by.
+func (g *grid) heading(o index.TotalsOrder) string {
+	switch {
+	case o.Field == index.TotalsOperations:
+		return "operations"
+	case o.Field == index.TotalsGroup:
+		return strings.Join(words(g.by), ", ")
+	case g.currencies == nil:
+		return "amount paid"
+	}
+	return cmp.Or(draw.Line(o.Currency, 12), "(none)") + " paid"
+}
+
+// sorted is the column of the order; -1 if there is none.
+func (g *grid) sorted() int {
+	o := g.order
+	o.Desc = false
+	at := slices.Index(g.orders(), o)
+	if at < fixed {
+		return at
+	}
+	if at -= g.first; at < fixed {
+		return -1
+	}
+	return at
 }
 
 // words are groupings as people read them.
@@ -226,6 +268,8 @@ func (g *grid) lay(t *widget.Table, w, h int, focus bool) {
 	g.first = 0
 	for {
 		t.SetColumns(g.columns(focus)...)
+		t.Cursor.Columns.SetSort(g.sorted(), g.order.Desc)
+		t.SetCell(g.column())
 		t.SetSource(g)
 		t.SetSize(w, h)
 		t.Measure()
@@ -503,9 +547,15 @@ func (s *loader) noteLine() string {
 	return format.Plural(len(s.noted), "note contains", "notes contain") + " words of the filter."
 }
 
-// mixed reports whether the list is sorted by amounts and holds several currencies.
+// mixed reports whether the list is sorted by amounts of several currencies.
 func (s *loader) mixed() bool {
-	return field.Operations.Get(s.sort.Field).Kind == field.Money && s.rows.mixed
+	return s.sort.Mixed(func(yield func(api.Operation) bool) {
+		for _, r := range s.rows.recs {
+			if !yield(r.Op) {
+				return
+			}
+		}
+	}, s.sums)
 }
 
 // counted is the summary, with a warning if the index does not hold all operations.

@@ -51,8 +51,9 @@ type loader struct {
 	lives  *ui.Requests // pages from the service
 	misses *ui.Requests // which words of the filter match nothing
 
-	judged  string           // the filter that lacks belongs to
+	judged  string           // the filter and field of the order that lacks and sums belong to
 	lacks   index.Unreported // rows that it cannot judge
+	sums    index.Group      // of all rows, while they are sorted by amount
 	noted   []note.Note      // that it finds rows by
 	lost    string           // which of its words match nothing
 	stale   bool             // news came while a read was under way
@@ -147,20 +148,29 @@ func (s *loader) count() tea.Cmd {
 	})
 }
 
-// judge reads how many rows the filter cannot judge, and the notes that it finds rows by, once for each filter.
+// judging is what judge reads about.
+func (s *loader) judging() string { return s.loaded + " " + s.sort.Field }
+
+// judge reads how many rows the filter cannot judge, the notes that it finds rows by, and the currencies of amounts
+// that rows are sorted by: once for each filter and order.
 func (s *loader) judge() tea.Cmd {
 	s.judges.Stop()
-	s.judged, s.lacks, s.noted = s.loaded, index.Unreported{}, nil
-	ix, f := s.index, s.list.Filter.Shown
-	if len(f.Needs()) == 0 && len(filter.NotedTexts(f)) == 0 {
+	s.judged, s.lacks, s.noted, s.sums = s.judging(), index.Unreported{}, nil, index.Group{}
+	ix, f, amounts := s.index, s.list.Filter.Shown, s.sort.Amounts()
+	if !amounts && len(f.Needs()) == 0 && len(filter.NotedTexts(f)) == 0 {
 		return nil
 	}
 	return s.env.Read(s.judges, func(ctx context.Context) ui.Then {
 		lacks, err := ix.Unreported(ctx, f)
 		noted, failed := ix.Noted(ctx, f)
+		err = cmp.Or(err, failed)
+		var sums index.Group
+		if amounts && err == nil {
+			sums, err = ix.Totals(ctx, f, nil, 0)
+		}
 		return func() (ui.Action, tea.Cmd) {
-			if !s.list.Failed(cmp.Or(err, failed)) {
-				s.lacks, s.noted = lacks, noted
+			if !s.list.Failed(err) {
+				s.lacks, s.noted, s.sums = lacks, noted, sums
 				s.list.Changed()
 			}
 			return nil, nil
@@ -251,7 +261,7 @@ func (s *loader) onWindow(w window, err error) tea.Cmd {
 	if err == nil && w.total == 0 && !s.list.Filter.Shown.Empty() {
 		next = tea.Batch(next, s.missing())
 	}
-	if err == nil && s.judged != s.loaded {
+	if err == nil && s.judged != s.judging() {
 		next = tea.Batch(next, s.judge())
 	}
 	return tea.Batch(next, s.readOn(), s.follows())
@@ -389,7 +399,6 @@ type rows struct {
 	known   map[string]int // places of ids that were seen in this list
 	drawn   map[int]drawn  // rows as they were drawn last, by place in the list
 	at      time.Time      // the latest confirmation by the service among what is held
-	mixed   bool           // amounts that are held are of several currencies
 }
 
 // drawn is a row and from when until when it looks like this.
@@ -437,12 +446,11 @@ func (r *rows) note(from, to int) {
 		r.known[id] = r.base + i
 		delete(r.drawn, r.base+i)
 	}
-	r.at, r.mixed = time.Time{}, false
+	r.at = time.Time{}
 	for _, rec := range r.recs {
 		if rec.Seen.After(r.at) {
 			r.at = rec.Seen
 		}
-		r.mixed = r.mixed || rec.Op.SourceAmount.Sum.CurrencyCode != r.recs[0].Op.SourceAmount.Sum.CurrencyCode
 	}
 }
 

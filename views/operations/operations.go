@@ -483,7 +483,7 @@ func (s *jobs) exportOverSSH(of sheet) ui.Action {
 	} else if f != "" {
 		line = append(line, "--filter", f)
 	}
-	if !of.Totals {
+	if !of.Totals || of.Sort.Field != "" {
 		line = append(line, "--sort", of.Sort.String())
 	}
 	return s.env.OverSSH("Export "+of.what, s.env.RemoteCommand(append(line, "-o", string(index.CSV))...)+" > FILE",

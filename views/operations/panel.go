@@ -40,6 +40,7 @@ type panel struct {
 	within index.By // the second grouping; empty: none
 	focus  bool     // the cursor is in the totals
 	before []before // filters before cells were opened, the last one last
+	order  index.TotalsOrder
 
 	table  *widget.Table
 	grid   *grid
@@ -83,7 +84,7 @@ func (s *totalsPanel) nextPanel() tea.Cmd {
 		s.closePanel()
 		return nil
 	}
-	p.ready, p.grid = false, nil
+	p.ready, p.grid, p.order = false, nil, index.TotalsOrder{}
 	if p.table == nil {
 		p.table = widget.NewTable(s.env.Theme, s.env.Keys, false)
 	}
@@ -108,7 +109,11 @@ func (s *totalsPanel) refreshPanel() tea.Cmd {
 	}
 	var q filter.OperationExpr
 	q, s.panel.marked = s.loader.meant()
-	ix, page, within, th := s.loader.index, s.panel.page, s.panel.within, s.env.Theme
+	ix, page, within, order, th := s.loader.index, s.panel.page, s.panel.within, s.panel.order, s.env.Theme
+	most := mostGroups
+	if order.Field != "" { // the first by another order
+		most = 0
+	}
 	return s.env.Read(s.sums, func(ctx context.Context) ui.Then {
 		var line index.Timeline
 		var all index.Group
@@ -116,11 +121,12 @@ func (s *totalsPanel) refreshPanel() tea.Cmd {
 		err := ix.Consistent(ctx, func(ix Index) (err error) {
 			if line, err = ix.Timeline(ctx, q); err == nil {
 				by = groupings(pages[page-1], within, line)
-				all, err = ix.Totals(ctx, q, by, mostGroups)
+				all, err = ix.Totals(ctx, q, by, most)
 			}
 			return err
 		})
-		g := newGrid(th, by, all)
+		all.Arrange(by, order, mostGroups)
+		g := newGrid(th, by, all, order)
 		return func() (ui.Action, tea.Cmd) {
 			p := &s.panel
 			if p.grid != nil {
@@ -177,6 +183,9 @@ func (s *totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd,
 		p.grid.move(-1)
 	case k.Totals.Right.Match(msg):
 		p.grid.move(1)
+	case k.List.Sort.Match(msg):
+		action, cmd = s.sortTotals()
+		return action, cmd, true
 	case k.List.Open.Match(msg):
 		action, cmd = s.openCell()
 		return action, cmd, true
@@ -200,6 +209,46 @@ func (s *Screen) Select(id string) bool {
 		return s.totals.panel.table.Cursor.Select(id)
 	}
 	return s.List.Select(id)
+}
+
+// sortTotals sorts by the currency under the cursor, in reverse if they are already; else it offers all orders.
+func (s *totalsPanel) sortTotals() (ui.Action, tea.Cmd) {
+	p := &s.panel
+	next := func(o index.TotalsOrder) index.TotalsOrder {
+		if o.Desc = o.Field != index.TotalsGroup; o == p.order {
+			o.Desc = !o.Desc
+		}
+		return o
+	}
+	take := func(o index.TotalsOrder) tea.Cmd {
+		p.order = o
+		p.table.Restart()
+		return s.refreshPanel()
+	}
+	if p.grid.at > 0 {
+		return nil, take(next(p.grid.orders()[p.grid.at+1]))
+	}
+	orders := p.grid.orders()
+	items := make([]ui.Choice, len(orders))
+	for i, o := range orders {
+		orders[i] = next(o)
+		items[i] = ui.Choice{Text: p.grid.heading(o), Note: orderNote(orders[i])}
+	}
+	return ui.Choose{Title: "Sort totals by", Items: items, Pick: func(i int) (ui.Action, tea.Cmd) {
+		if !p.open() {
+			return nil, nil
+		}
+		return nil, take(orders[i])
+	}}, nil
+}
+
+// orderNote says what is first in an order of totals.
+func orderNote(o index.TotalsOrder) string {
+	kind := field.Count
+	if o.Field == index.TotalsGroup {
+		kind = field.Text
+	}
+	return list.Direction(kind, list.Order{By: o.Field, Down: o.Desc})
 }
 
 // openCell filters the list by the cell under the cursor, within what it shows.
@@ -276,7 +325,10 @@ func (s *totalsPanel) panelKeys(back func(string) keymap.Key) []keymap.Key {
 	open.SetHelp(open.Help().Key, "filter by it")
 	export.SetHelp(export.Help().Key, "export totals")
 	export.Extra = false
-	return append([]keymap.Key{open, pane, k.Totals.Left, k.Totals.Right, export, next, k.Totals.Within}, leave...)
+	sort := k.List.Sort
+	sort.SetHelp(sort.Help().Key, "sort totals")
+	sort.Extra = false
+	return append([]keymap.Key{open, pane, k.Totals.Left, k.Totals.Right, sort, export, next, k.Totals.Within}, leave...)
 }
 
 // panelSections say the open page.
@@ -288,6 +340,9 @@ func (s *totalsPanel) panelSections() []ui.Section {
 	title := tabs[p.page-1]
 	if p.within != "" {
 		title += ", each split by " + string(p.within)
+	}
+	if p.order.Field != "" && p.grid != nil {
+		title += ", sorted by " + p.grid.heading(p.order) + ", " + orderNote(p.order)
 	}
 	var lines []string
 	if p.err != nil {
@@ -488,8 +543,12 @@ func (s *columnChoice) sortColumn() int {
 
 // askExportTotals asks for the file of the totals that are open.
 func (s *totalsPanel) askExportTotals() ui.Action {
-	by := s.panel.grid.by
+	by, order := s.panel.grid.by, s.panel.order.Sort
+	if order.Field == index.TotalsGroup {
+		order.Field = index.TotalsHead(by)[0]
+	}
 	q, marked := s.loader.meant()
-	return s.jobs.askFile(sheet{index.Sheet{Filter: q, Totals: true, By: by}, "the totals by " + strings.Join(words(by),
-		" and "), "the totals of " + s.jobs.whence(marked), marked, "sum", "sums"}, "totals.csv")
+	return s.jobs.askFile(sheet{index.Sheet{Filter: q, Sort: order, Totals: true, By: by},
+		"the totals by " + strings.Join(words(by), " and "), "the totals of " + s.jobs.whence(marked), marked, "sum",
+		"sums"}, "totals.csv")
 }

@@ -129,3 +129,46 @@ func TestNamesOfGroupsKeepRoom(t *testing.T) {
 	d.keys("T", "T")
 	d.Has("The International", "more currenc")
 }
+
+// TestTotalsAreSorted by the column in focus: the largest in a currency is asked with one key.
+func TestTotalsAreSorted(t *testing.T) {
+	d := open(t, &fake{n: 40, totals: twoByTwo})
+	d.Send(uitest.Size(120, 40))
+	first := func(want string) {
+		t.Helper()
+		if got := d.list.totals.panel.grid.rows[1].label(); got != want {
+			t.Errorf("first is %s, want %s", got, want)
+		}
+	}
+	d.keys("T", "T", "tab")
+	first("PENDING")
+	d.keys("right", "right", "s")
+	d.Has("[USD paid] ▼")
+	first("PENDING")
+	d.keys("s")
+	d.Has("[USD paid] ▲", "▌ ")
+	first("(none)")
+	d.keys("tab")
+	if got := d.list.Content().Sections[0].Title; !strings.HasSuffix(got, "sorted by USD paid, smallest first") {
+		t.Errorf("said as %q", got)
+	}
+	if got := d.list.loader.sort.Field; got != index.UsualSort("created").Field {
+		t.Errorf("the list is sorted by %s", got)
+	}
+	d.keys("tab", "left", "left", "s")
+	d.Has("Sort totals by", "operations", "largest first", "EUR paid", "A to Z")
+	d.keys("enter")
+	d.Has("status ▲")
+	first("PENDING")
+}
+
+// TestMixedCurrenciesAreThoseOfAllRows, also of those that are not in memory: all that are have US dollars.
+func TestMixedCurrenciesAreThoseOfAllRows(t *testing.T) {
+	d := open(t, &fake{n: 40, totals: twoByTwo})
+	d.Send(uitest.Size(120, 40))
+	lacks(t, d, "currencies are mixed")
+	d.keys("s")
+	d.Send(uitest.Type("amou"))
+	d.keys("enter")
+	d.Has("by number only: currencies are mixed")
+}

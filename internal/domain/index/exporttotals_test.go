@@ -105,6 +105,45 @@ func TestExportedTotals(t *testing.T) {
 	}
 }
 
+// TestTotalsAreRanked within a currency, never across; names and counts over all lines.
+func TestTotalsAreRanked(t *testing.T) {
+	x, stop := open(t, fixed)
+	defer stop()
+	ctx := context.Background()
+	if _, err := x.Page(ctx, []api.Operation{summed("1", "PENDING", "a", "EUR", "5", 0), summed("2", "SUCCESS", "a", "EUR", "6", 0),
+		summed("3", "PENDING", "bb", "EUR", "12", 0), summed("4", "PENDING", "bb", "USD", "900", 0), summed("5", "PENDING", "Ccc", "USD", "7", 0),
+		summed("6", "PENDING", "Ccc", "EUR", "-1", 0)}, now); err != nil {
+		t.Fatal(err)
+	}
+	by := []index.By{index.ByCustomer}
+	for sort, want := range map[string]string{
+		"-sum":          "bb 12 EUR, a 11 EUR, Ccc -1 EUR, bb 900 USD, Ccc 7 USD",
+		"sum":           "Ccc -1 EUR, a 11 EUR, bb 12 EUR, Ccc 7 USD, bb 900 USD",
+		"-operations":   "a 11 EUR,",
+		"customer_name": "a 11 EUR, bb 12 EUR, bb 900 USD, Ccc ",
+		"-currency":     "bb 900 USD, Ccc 7 USD,",
+	} {
+		all, err := x.Totals(ctx, filter.OperationExpr{}, by, 0, now)
+		order, bad := index.ParseTotalsSort(sort, by)
+		var got []string
+		for _, l := range all.Lines(by, order) {
+			got = append(got, l.Groups[0].Name+" "+l.Sum+" "+l.Currency)
+		}
+		if err != nil || bad != nil || !strings.HasPrefix(strings.Join(got, ", "), want) {
+			t.Errorf("%s: %v, not %s; %v %v", sort, got, want, err, bad)
+		}
+		if order.Field == index.TotalsSum {
+			all.Arrange(by, index.TotalsOrder{Sort: order, Currency: "USD"}, 2)
+			if last := all.Parts[1].Label(); len(all.Parts) != 2 || all.More != 1 || last != []string{"bb", "Ccc"}[strings.Index(sort, "s")] {
+				t.Errorf("%s: %v, %d more", sort, all.Parts, all.More)
+			}
+		}
+	}
+	if _, err := index.ParseTotalsSort("amount", by); err == nil {
+		t.Error("totals have no amount")
+	}
+}
+
 // TestDocumentTypes: the types that answers showed, without a call.
 func TestDocumentTypes(t *testing.T) {
 	x, stop := open(t, fixed)

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -290,6 +291,27 @@ func ParseSort(s string) (Sort, error) {
 // UsualSort is the usual order by a field of SortFields: largest or newest first, words and names ascending.
 func UsualSort(name string) Sort {
 	return Sort{Field: name, Desc: field.Operations.Get(name).Kind.Ordered()}
+}
+
+// Amounts reports whether rows are sorted by an amount, which has a currency.
+func (s Sort) Amounts() bool { return field.Operations.Get(s.By()).Kind == field.Money }
+
+// Mixed reports whether the amounts that rows are sorted by are of several currencies, as far as these rows show; g
+// are the sums of all of them, which have the currencies of the amount paid.
+func (s Sort) Mixed(rows iter.Seq[api.Operation], g Group) bool {
+	if !s.Amounts() {
+		return false
+	}
+	f, seen := field.Operations.Get(s.By()), map[untrusted.Text]bool{"": true}
+	for op := range rows {
+		seen[f.Money(op).CurrencyCode] = true
+	}
+	if f.Name == field.OpAmount {
+		for _, sum := range g.Sums {
+			seen[sum.Currency] = true
+		}
+	}
+	return len(seen) > 2
 }
 
 // By is the field to sort by.

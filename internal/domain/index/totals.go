@@ -3,6 +3,7 @@ package index
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
+	"opdeck/internal/format"
 	"opdeck/internal/format/csvcell"
 )
 
@@ -247,16 +249,125 @@ type TotalsLine struct {
 	Operations int64        `json:"operations"`
 	Unusable   int64        `json:"unusable"` // operations without a numeric amount, not in the sum
 	Sum        string       `json:"sum"`      // exact decimal
+
+	amount *apd.Decimal
 }
 
-// Lines returns the sums of the innermost groups; by are the groupings.
-func (g Group) Lines(by []By) []TotalsLine { return g.lines(by, []GroupValue{}) }
+// TotalsOrder is an order of groups. The zero value keeps the order of Totals.
+type TotalsOrder struct {
+	Sort                    // by TotalsGroup, TotalsOperations or TotalsSum
+	Currency untrusted.Text // of TotalsSum; a group without sums in it comes last
+}
+
+// The fields of an order of groups; lines of totals are sorted by the columns of TotalsHead.
+const (
+	TotalsGroup      = "group"
+	TotalsOperations = "operations"
+	TotalsSum        = "sum"
+)
+
+// Arrange sorts the parts of a group by these groupings, and theirs, and keeps at most limit of each (0: all).
+// Currencies are not ranked by their sums, but the parts of each are.
+func (g *Group) Arrange(by []By, o TotalsOrder, limit int) {
+	if len(by) == 0 {
+		return
+	}
+	currencies := by[0] == ByCurrency && o.Field == TotalsSum
+	if o.Field != "" && !currencies {
+		slices.SortStableFunc(g.Parts, o.compare)
+	}
+	if over := len(g.Parts) - limit; limit > 0 && over > 0 {
+		g.Parts, g.More = g.Parts[:limit], g.More+over
+	}
+	for i := range g.Parts {
+		part := &g.Parts[i]
+		if currencies {
+			o.Currency = part.Key
+		}
+		part.Arrange(by[1:], o, limit)
+	}
+}
+
+func (o TotalsOrder) compare(a, b Group) int {
+	switch o.Field {
+	case TotalsOperations:
+		return o.directed(cmp.Compare(a.Count, b.Count))
+	case TotalsSum:
+		x, y := a.Sum(o.Currency), b.Sum(o.Currency)
+		if x == nil || y == nil {
+			return valuesFirst(x != nil, y != nil)
+		}
+		return o.directed(x.Amount.Cmp(y.Amount))
+	}
+	return o.texts(cmp.Or(a.Name, a.Key), cmp.Or(b.Name, b.Key))
+}
+
+func (s Sort) directed(c int) int {
+	if s.Desc {
+		return -c
+	}
+	return c
+}
+
+// texts compares values without regard to case; an empty one is last.
+func (s Sort) texts(a, b untrusted.Text) int {
+	if a == "" || b == "" {
+		return valuesFirst(a != "", b != "")
+	}
+	return s.directed(strings.Compare(strings.ToLower(string(a)), strings.ToLower(string(b))))
+}
+
+// valuesFirst compares records of which one has no value.
+func valuesFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// ParseTotalsSort parses COLUMN or -COLUMN (descending) of TotalsHead; empty is the order of Totals. The error wraps
+// ErrSort.
+func ParseTotalsSort(text string, by []By) (Sort, error) {
+	name, desc := strings.CutPrefix(text, "-")
+	if text != "" && !slices.Contains(TotalsHead(by), name) {
+		return Sort{}, ErrSort
+	}
+	return Sort{Field: name, Desc: desc}, nil
+}
+
+// Lines returns the sums of the innermost groups; by are the groupings. Sums are ranked within their currency, the one
+// with most operations first.
+func (g Group) Lines(by []By, order Sort) []TotalsLine {
+	out := g.lines(by, []GroupValue{})
+	column := slices.Index(TotalsHead(by), order.Field)
+	if column < 0 {
+		return out
+	}
+	currency := func(l TotalsLine) int {
+		return slices.IndexFunc(g.Sums, func(s Sum) bool { return string(s.Currency) == l.Currency })
+	}
+	slices.SortStableFunc(out, func(a, b TotalsLine) int {
+		switch order.Field {
+		case TotalsOperations:
+			return order.directed(cmp.Compare(a.Operations, b.Operations))
+		case "unusable":
+			return order.directed(cmp.Compare(a.Unusable, b.Unusable))
+		case TotalsSum:
+			return cmp.Or(cmp.Compare(currency(a), currency(b)), order.directed(a.amount.Cmp(b.amount)))
+		}
+		return order.texts(untrusted.Text(a.names()[column]), untrusted.Text(b.names()[column]))
+	})
+	return out
+}
 
 func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
 	var out []TotalsLine
 	if len(by) == 0 {
 		for _, s := range g.Sums {
-			out = append(out, TotalsLine{within, string(s.Currency), s.Count, s.Bad, s.Amount.Text('f')})
+			out = append(out, TotalsLine{within, string(s.Currency), s.Count, s.Bad, s.Amount.Text('f'), s.Amount})
 		}
 		return out
 	}
@@ -278,12 +389,28 @@ func TotalsHead(by []By) []string {
 	if !slices.Contains(by, ByCurrency) {
 		out = append(out, "currency")
 	}
-	return append(out, "operations", "unusable", "sum")
+	return append(out, TotalsOperations, "unusable", TotalsSum)
 }
 
-// Cells returns the line in the columns of TotalsHead; the last three are numbers, the sum with the digits of its
-// currency.
+// Cells returns the line as people read it, in the columns of TotalsHead; the last three are numbers.
 func (l TotalsLine) Cells() []string {
+	digits, _ := format.Digits(l.Currency)
+	return append(l.names(), format.Count(int(l.Operations)), format.Count(int(l.Unusable)),
+		format.Number(l.amount, digits))
+}
+
+// Row returns the line for a spreadsheet, in the columns of TotalsHead.
+func (l TotalsLine) Row() []csvcell.Cell {
+	var out []csvcell.Cell
+	for _, name := range l.names() {
+		out = append(out, csvcell.Text(name))
+	}
+	return append(out, csvcell.Number(strconv.FormatInt(l.Operations, 10)),
+		csvcell.Number(strconv.FormatInt(l.Unusable, 10)), csvcell.Amount(l.amount, l.Currency))
+}
+
+// names are the values of the groups and the currency.
+func (l TotalsLine) names() []string {
 	var out []string
 	named := false
 	for _, g := range l.Groups {
@@ -295,11 +422,7 @@ func (l TotalsLine) Cells() []string {
 	if !named {
 		out = append(out, l.Currency)
 	}
-	sum := l.Sum
-	if d, _, err := apd.NewFromString(sum); err == nil {
-		sum = csvcell.Amount(d, l.Currency).String()
-	}
-	return append(out, strconv.FormatInt(l.Operations, 10), strconv.FormatInt(l.Unusable, 10), sum)
+	return out
 }
 
 // exportTotals writes the totals of a sheet.
@@ -308,7 +431,7 @@ func (x *Index) exportTotals(ctx context.Context, w io.Writer, s Sheet) (int, er
 	if err != nil {
 		return 0, err
 	}
-	lines := all.Lines(s.By)
+	lines := all.Lines(s.By, s.Sort)
 	switch s.Format {
 	case JSONL:
 		var b bytes.Buffer
@@ -327,14 +450,7 @@ func (x *Index) exportTotals(ctx context.Context, w io.Writer, s Sheet) (int, er
 			return 0, err
 		}
 		for _, l := range lines {
-			cells := l.Cells()
-			row := make([]csvcell.Cell, len(cells))
-			for i, c := range cells {
-				if row[i] = csvcell.Text(c); i >= len(cells)-3 {
-					row[i] = csvcell.Number(c)
-				}
-			}
-			if err := out.Row(row); err != nil {
+			if err := out.Row(l.Row()); err != nil {
 				return 0, err
 			}
 		}

@@ -308,11 +308,12 @@ func operationTotalsCommand(r *root) *cobra.Command {
 	cmd := c.flags(&cobra.Command{Long: "Adds up the operations of the local index that match the filter: one line for " +
 		"each group\n" +
 		"and currency, the largest group first (days, weeks and months: the newest first). Sums are exact.\n" +
+		"--sort orders the lines by one of their columns; by sum it ranks them within each currency.\n" +
 		"An amount that is not known is counted as unusable and left out of the sums.\n\n" +
 		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
 		"the second divides each group of the first. Days, weeks (from Monday) and months are those of\n" +
 		"the creation, in UTC. The counterparty is the side that receives."})
-	cmd.Flags().Lookup("sort").Hidden = true
+	cmd.Flags().Lookup("sort").Usage = "a column, such as sum, operations or customer_name; - before it reverses the order"
 	cmd.Flags().StringVar(&by, "by", "", "one or two groupings, with a comma between them: status,customer")
 	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,
 		out many[totalsJSON, index.TotalsLine]) error {
@@ -325,6 +326,12 @@ func operationTotalsCommand(r *root) *cobra.Command {
 		if index.CheckBy(groupings) != nil {
 			return usage("--by takes one or two different ones of %s", strings.Join(byNames(), ", "))
 		}
+		order, err := index.ParseTotalsSort(c.sort, groupings)
+		if err != nil {
+			return usage("--sort: totals have no column %q; use one of %s", strings.TrimPrefix(c.sort, "-"),
+				strings.Join(index.TotalsHead(groupings), ", "))
+		}
+		c.sort = "" // of the list
 		f, _, err := c.parse(r, a)
 		if err != nil {
 			return err
@@ -352,7 +359,7 @@ func operationTotalsCommand(r *root) *cobra.Command {
 			return err
 		}
 		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, NotKnown: unknown,
-			By: groupings, Items: all.Lines(groupings)}
+			By: groupings, Items: all.Lines(groupings, order)}
 		if r.output == "table" {
 			defer r.say("%s, of the index: %s", format.Plural(int(all.Count), "operation", "operations"),
 				fresh.Says(a.Now(), r.zone))
@@ -373,6 +380,9 @@ func totalsTable(l totalsJSON) *table {
 	head := index.TotalsHead(l.By)
 	t := tabled(strings.ToUpper(strings.Join(head, "|")))
 	t.columns[len(head)-2] = field.Column{HidePriority: 1} // the count of unusable amounts, before any other
+	for _, name := range head {
+		t.sheet = append(t.sheet, sheetColumn{head: strings.ToUpper(name)})
+	}
 	for _, line := range l.Items {
 		cells := line.Cells()
 		row := make([]any, len(cells))
@@ -382,6 +392,9 @@ func totalsTable(l totalsJSON) *table {
 			}
 		}
 		t.add(row...)
+		for i, c := range line.Row() {
+			t.sheet[i].cells = append(t.sheet[i].cells, c)
+		}
 	}
 	return t.none("No operations to total.")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -214,8 +215,16 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 			len(p.Items), c.limit, c.limit)
 		out.Items, out.Complete = out.Items[:c.limit], false
 	}
+	sayMixed(r, s, out.Items, index.Group{})
 	out.Items = mask.For(ctx, out.Items)
 	return out, nil
+}
+
+// sayMixed says that amounts of several currencies are sorted by their number.
+func sayMixed(r *root, s index.Sort, items []api.Operation, all index.Group) {
+	if s.Mixed(slices.Values(items), all) {
+		r.say("Sorted by number only: currencies are mixed.")
+	}
 }
 
 // noteWhole notes and reports whether a page of the service is all that there is.
@@ -284,6 +293,13 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 		if err := sayMissing(r, ctx, a, f); err != nil {
 			return operationsJSON{}, err
 		}
+	}
+	if s.Amounts() {
+		sums, err := a.Index.Totals(ctx, f, nil, 0, a.Now())
+		if err != nil {
+			return operationsJSON{}, err
+		}
+		sayMixed(r, s, operationsOf(w.Window.Rows), sums)
 	}
 	out := newList("index", w.Fresh)
 	out.Total, out.Items, out.NotKnown = number(w.Total), operationsOf(w.Window.Rows), unknown

@@ -321,6 +321,11 @@ func (t *table) write(w io.Writer, width int) (left []string, err error) {
 		}
 		all = append(all, row)
 	}
+	for i, right := range t.right {
+		if right {
+			alignPoints(all[1:], i)
+		}
+	}
 	want := make([]int, len(t.head))
 	for _, row := range all {
 		for i, c := range row {
@@ -341,13 +346,29 @@ func (t *table) write(w io.Writer, width int) (left []string, err error) {
 	return left, err
 }
 
+// alignPoints pads the numbers of a column, so that their decimal points are in line; what is not a number stays.
+func alignPoints(rows [][]string, column int) {
+	var numbers []string
+	var of [][]string
+	for _, row := range rows {
+		if digits := strings.TrimPrefix(row[column], "-"); digits != "" && digits[0] >= '0' && digits[0] <= '9' {
+			numbers, of = append(numbers, row[column]), append(of, row)
+		}
+	}
+	for i, cell := range draw.Align(numbers) {
+		of[i][column] = cell
+	}
+}
+
 // line writes a row in these columns. A record's value continues below itself.
 func (t *table) line(b *strings.Builder, row []string, cols []fitted, width int) {
 	for n, col := range cols {
 		cell := t.cut(row[col.index], col)
 		switch {
 		case t.right[col.index]:
-			cell = draw.PadLeft(cell, col.width)
+			if cell = draw.PadLeft(cell, col.width); n == len(cols)-1 {
+				cell = strings.TrimRight(cell, " ")
+			}
 		case n < len(cols)-1:
 			cell = draw.Pad(cell, col.width)
 		case t.record && width > 0:
