@@ -235,7 +235,7 @@ reloads, notices. "logfmt" or "json"; from debug, info, warn or error on.`, oneO
 		{at: toml.Key{"notify"}, help: `
 Who is told what is wrong: when the first cause of opdeck check begins or ends, and when
 a write waits for a second person. opdeck serve tells each once, whichever of its
-instances finds it (docs/oncall.md). opdeck notify test tries it.`, keys: []key{
+instances finds it (docs/alerts.md). opdeck notify test tries it.`, keys: []key{
 			row("command", &c.Notify.Command, nil, `
 A program with its arguments, without a shell. The notice is JSON on its standard input;
 OPDECK_NOTICE_ID, _KIND, _SEVERITY, _SENTENCE, _COMMAND hold parts of it. It has 20 s;
