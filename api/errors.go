@@ -322,7 +322,7 @@ var messages = []struct {
 	{says("Document <id> is not attached to operation <id>"), Refused, RuleNotAttached,
 		"The document is not attached to this operation.", Reload},
 	{says("Cannot modify documents for completed operations"), Refused, RuleEndState,
-		"The operation has ended, and the service no longer changes its documents.", AskOperator},
+		"Documents of a completed operation cannot be changed.", AskSupport},
 	{says("Document is locked and cannot be removed"), Refused, RuleLocked,
 		"The document is locked and cannot be removed.", LiftLock},
 	{says("Customer not found: <id>"), NotFound, RuleCustomerUnknown,
@@ -476,6 +476,7 @@ const (
 	// Other people.
 	AskRole     RemedyKind = "ask_role" // one of the roles in Names may do it
 	AskOperator RemedyKind = "ask_operator"
+	AskSupport  RemedyKind = "ask_support"
 	LiftLock    RemedyKind = "lift_lock" // a compliance team can
 	// ReportRequest: the request's id helps the service's operator.
 	ReportRequest RemedyKind = "report_request"

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -398,14 +399,17 @@ const (
 type Clip struct {
 	Mode ClipMode
 	Max  int // bytes of text; 0: 55,000, the limit of xterm and tmux for one sequence
+	// Buffer puts a text into the buffer of a multiplexer on this host, which hands it on to the terminal; nil: the
+	// sequence is written.
+	Buffer func(ctx context.Context, text string) error
 }
 
 const clipMax = 55_000
 
-// ClipFrom reads the mode from the environment (TMUX, STY, TERM).
+// ClipFrom reads the mode from the environment (TMUX, STY, TERM). Over SSH only TERM is known.
 func ClipFrom(getenv func(string) string) Clip {
 	switch {
-	case getenv("TMUX") != "":
+	case getenv("TMUX") != "", strings.HasPrefix(getenv("TERM"), "tmux"):
 		return Clip{Mode: ClipTmux}
 	case getenv("STY") != "", strings.HasPrefix(getenv("TERM"), "screen"):
 		return Clip{Mode: ClipScreen}
@@ -418,8 +422,8 @@ func ClipFrom(getenv func(string) string) Clip {
 // ErrNoClip means that there is no clipboard.
 var ErrNoClip = errors.New("this terminal has no clipboard")
 
-// Sequence is the OSC 52 sequence for a text, wrapped for tmux or screen. A
-// text that is too long is an error, so that no copy is truncated.
+// Sequence is the OSC 52 sequence for a text, for a multiplexer followed by the same one wrapped: one of the two is
+// taken, by its settings. A text that is too long is an error, so that no copy is truncated.
 func (c Clip) Sequence(s string) (string, error) {
 	limit := c.Max
 	if limit <= 0 {
@@ -435,17 +439,29 @@ func (c Clip) Sequence(s string) (string, error) {
 	seq := osc52.New(s)
 	switch c.Mode {
 	case ClipTmux:
-		seq = seq.Tmux()
+		return seq.String() + seq.Tmux().String(), nil
 	case ClipScreen:
-		seq = seq.Screen()
+		return seq.String() + seq.Screen().String(), nil
 	}
 	return seq.String(), nil
 }
 
+// needs is what a multiplexer has to be set to so that it hands a copy on.
+func (c Clip) needs() string {
+	switch c.Mode {
+	case ClipTmux:
+		return " tmux passes it on if set-clipboard is on."
+	case ClipScreen:
+		return " tmux passes it on if set-clipboard is on; screen does."
+	}
+	return ""
+}
+
 // copiedMsg is the result of writing the sequence.
 type copiedMsg struct {
-	what string
-	err  error
+	what  string
+	known bool // a multiplexer has it
+	err   error
 }
 
 // copy returns a command that sends text to the terminal.
@@ -454,18 +470,24 @@ func (s *statusLine) copy(c Copy) tea.Cmd {
 		s.win.opt.Report(c)
 		return nil
 	}
-	seq, err := s.win.opt.Clip.Sequence(c.Text)
+	clip := s.win.opt.Clip
+	seq, err := clip.Sequence(c.Text)
 	if err == nil && s.win.opt.Copy == nil {
 		err = ErrNoClip
 	}
 	if err != nil {
 		return s.notify(Error, "Not copied: "+err.Error()+".")
 	}
-	write, what := s.win.opt.Copy, c.What
-	return func() tea.Msg { return copiedMsg{what, write(seq)} }
+	write, ctx := s.win.opt.Copy, s.win.root
+	return func() tea.Msg {
+		if clip.Buffer != nil && clip.Buffer(ctx, c.Text) == nil {
+			return copiedMsg{what: c.What, known: true}
+		}
+		return copiedMsg{what: c.What, err: write(seq)}
+	}
 }
 
-// copied shows the notice. It does not claim success, because the terminal does not answer.
+// copied shows the notice. Only a multiplexer answers; a terminal does not, so that nothing is claimed.
 func (s *statusLine) copied(m copiedMsg) tea.Cmd {
 	if m.err != nil {
 		return s.notify(Error, "Not copied: "+m.err.Error()+".")
@@ -474,7 +496,10 @@ func (s *statusLine) copied(m copiedMsg) tea.Cmd {
 	if what == "" {
 		what = "text"
 	}
-	return s.notify(Success, "Sent "+what+" to the terminal's clipboard.")
+	if m.known {
+		return s.notify(Success, "Copied "+what+" to tmux, which hands it on to the clipboard.")
+	}
+	return s.notify(Success, "Sent "+what+" to the terminal's clipboard."+s.win.opt.Clip.needs())
 }
 
 // RemoteCommand returns a command line for the local shell of a person who is connected over SSH.

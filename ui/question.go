@@ -156,7 +156,10 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		return nil, nil, false
 	}
 	if p.IsText() || p.Burst {
-		q.note = "Pasted text is not an answer."
+		q.note = "Type y or n; pasted text is ignored."
+		if q.typed {
+			q.note = "Type the characters; pasted text is ignored."
+		}
 		q.armed = now.Add(quiet)
 		return nil, nil, false
 	}

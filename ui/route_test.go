@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -279,8 +280,10 @@ func TestCopy(t *testing.T) {
 		says string
 	}{
 		{"plain", ui.Clip{}, nil, "\x1b]52;c;", "Sent the document id to the terminal's clipboard."},
-		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1bPtmux;\x1b\x1b]52;c;", "clipboard."},
-		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1bP\x1b]52;c;", "clipboard."},
+		{"tmux", ui.ClipFrom(env("TMUX", "/tmp/x")), nil, "\x1b]52;c;", "tmux passes it on if"},
+		{"tmux over SSH", ui.ClipFrom(env("TERM", "tmux-256color")), nil, "\x1b]52;c;", "tmux passes it on if"},
+		{"tmux on this host", ui.Clip{Mode: ui.ClipTmux, Buffer: func(context.Context, string) error { return nil }}, nil, "", "Copied the document id to tmux"},
+		{"screen", ui.ClipFrom(env("STY", "1.x")), nil, "\x1b]52;c;", "tmux passes it on if"},
 		{"failed", ui.Clip{}, errors.New("the terminal is gone"), "\x1b]52;c;", "Not copied: the terminal is gone."},
 		{"off", ui.ClipFrom(env("TERM", "dumb")), nil, "", "Not copied: this terminal has no clipboard"},
 		{"too long", ui.Clip{Max: 10}, nil, "", "Not copied: 36 B is too long"},

@@ -25,9 +25,9 @@ var (
 		Args: operationDocument, Short: "Remove a document from an operation (undo: document restore)",
 		Place: "documents", Key: Key{Press: "x", Hint: "remove", Help: "remove the document (asks)"},
 		Words: Question{Title: "Remove document", Verb: "Remove", Ask: "Remove {item} from operation {id}?",
-			Risk: "Removes the link only. You can restore it {with document.restore}. The file stays in the customer's store.",
+			Risk: "Only detaches the document; the file is kept. Undo {with document.restore}.",
 			Done: "Removed {item}.", Declined: "Not removed.", Of: "document id",
-			Consequence: "Removes the link only. It can be restored. The file stays in the customer's store."}})
+			Consequence: "Only detaches the document; the file is kept. It can be restored."}})
 	DocumentRestore = declare(&writes, Act{Name: "document.restore", Aliases: []string{"restore", "undo"}, Effect: Write,
 		Sends: []api.ActKind{api.ActAttachDocument}, Ask: YesNo, Costs: cost(limit.Billing, 2),
 		Args: operationDocument, Short: "Restore a removed document",
@@ -80,7 +80,7 @@ var (
 		Args: args("CUID"), Short: "Apply a share token of the verification provider",
 		Place: "compliance", Key: Key{Press: "S", Hint: "share", Help: "apply a share token (asks)"},
 		Words: Question{Title: "Apply share token", Verb: "Apply", Ask: "Apply this share token to {item}?",
-			Risk: "A customer takes a share token only once.", Done: "Applied.", Declined: "Not applied.", Of: "customer id",
+			Risk: "Each customer can use only one share token.", Done: "Applied.", Declined: "Not applied.", Of: "customer id",
 			Consequence: "Applies a share token, which transfers the customer's verified data. It cannot be repeated or " +
 				"undone for this customer."}})
 	ComplianceLink = declare(&writes, Act{Name: "compliance.link", Effect: Write,

@@ -301,7 +301,7 @@ func sizesOf(sizes []store.Size) string {
 	for _, s := range sizes {
 		text += "; " + s.Name + " " + format.Size(s.Data)
 		if s.Log > 0 {
-			text += " and a log of " + format.Size(s.Log)
+			text += ", log " + format.Size(s.Log)
 		}
 	}
 	return text

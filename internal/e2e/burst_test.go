@@ -43,7 +43,7 @@ func TestPastesAnswerNothing(t *testing.T) {
 			t.Fatalf("%s: only %d bytes", name, len(paste))
 		}
 		x.press("x").armed("Remove invoice.pdf from operation")
-		x.press(paste).shows("Pasted text is not an answer.").armed()
+		x.press(paste).shows("pasted text is ignored.").armed()
 		x.press(enter).gone("[ No ]").shows("1 of 3")
 	}
 	if n := w.removals(); n != 0 {

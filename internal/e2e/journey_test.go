@@ -171,13 +171,13 @@ func TestEverywhere(t *testing.T) {
 	})
 }
 
-// TestCopyInTmux looks at the wrapping of a copy.
+// TestCopyInTmux: where no tmux answers, both forms of a copy are written, and the notice names the setting.
 func TestCopyInTmux(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, "")
 	x := w.console(80, 24, "TMUX=/tmp/tmux-0/default,1,0", "TERM=tmux-256color")
-	x.press("y").shows("clipboard.")
-	x.wrote(`\x1bPtmux;\x1b\x1b\]52;c;`, 1)
+	x.press("y").shows("clipboard.", "set-clipboard")
+	x.wrote(`\x1b\]52;c;[^\a]*\a\x1bPtmux;\x1b\x1b\]52;c;`, 1)
 	x.quit()
 }
 

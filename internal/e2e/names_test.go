@@ -145,4 +145,13 @@ func TestNamesOfManyScriptsInTmux(t *testing.T) {
 	tmux("new-session", "-d", "-x", "120", "-y", "40", binary)
 	defer tmux("kill-server")
 	wantNames(t, func() string { return tmux("capture-pane", "-p") }, func() { tmux("send-keys", "Enter") })
+	tmux("send-keys", "y") // with tmux's own settings a copy is in its buffer once the notice says so
+	for end := time.Now().Add(patience); !strings.Contains(tmux("capture-pane", "-p"), "Copied the id to tmux"); {
+		if time.Now().After(end) {
+			t.Fatal(tmux("capture-pane", "-p"))
+		}
+	}
+	if id := tmux("show-buffer"); !strings.Contains(tmux("capture-pane", "-p"), id) {
+		t.Errorf("the buffer has %q", id)
+	}
 }

@@ -173,7 +173,7 @@ func TestSecondPerson(t *testing.T) {
 	}
 	bo.press("8").press("Q").shows("1 approval waits", "remove invoice.pdf", "ana")
 	bo.press(".").shows("What it changes", "Exactly what is sent", "DELETE /v2/billing/operation/"+op.Opid,
-		"Removes the link only", "wrong file")
+		"Only detaches the document", "wrong file")
 	bo.press(enter).shows("Operation " + op.Opid[:6]).press(esc).shows("Exactly what is sent") // and back
 	if n := told(); n != 1 {
 		t.Errorf("%d notices of the request", n)

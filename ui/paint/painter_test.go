@@ -209,16 +209,23 @@ func TestPassthrough(t *testing.T) {
 	if err := painttest.Check(out.Bytes()); err == nil {
 		t.Error("a copy passes a check that allows none")
 	}
-	for _, wrapped := range []osc52.Sequence{osc52.New("Grüße").Tmux(), osc52.New(strings.Repeat("long ", 400)).Screen(), osc52.New("x").Screen()} {
-		if err := p.Passthrough(wrapped.String()); errors.Is(err, ErrSequence) {
-			t.Errorf("%q is refused", wrapped)
+	long := strings.Repeat("long ", 400)
+	for _, both := range []string{osc52.New("Grüße").String() + osc52.New("Grüße").Tmux().String(),
+		osc52.New(long).String() + osc52.New(long).Screen().String(), osc52.New("x").String() + osc52.New("x").Screen().String()} {
+		if err := p.Passthrough(both); errors.Is(err, ErrSequence) {
+			t.Errorf("%q is refused", both)
 		}
-		if err := (painttest.Checker{Copy: true}).Check([]byte(wrapped.String())); err != nil {
+		if err := (painttest.Checker{Copy: true}).Check([]byte(both)); err != nil {
 			t.Error(err)
 		}
-		if err := p.Passthrough(strings.Replace(wrapped.String(), "]52;c;", "]0;", 1)); !errors.Is(err, ErrSequence) {
-			t.Error("a wrapped title is let through")
+		for _, n := range []int{0, strings.LastIndex(both, "]52;c;")} {
+			if err := p.Passthrough(both[:n] + strings.Replace(both[n:], "]52;c;", "]0;", 1)); !errors.Is(err, ErrSequence) {
+				t.Error("a title is let through")
+			}
 		}
+	}
+	if err := p.Passthrough(osc52.New("a").String() + osc52.New("b").Tmux().String()); !errors.Is(err, ErrSequence) {
+		t.Error("two texts are let through")
 	}
 	if err := p.Passthrough(osc52.New(strings.Repeat("x", MaxCopy+3)).String()); !errors.Is(err, ErrSequence) {
 		t.Error("a text that is too long is copied")

@@ -179,7 +179,8 @@ func (s *Screen) Empty() widget.Notice {
 		return out
 	}
 	if s.Filter.Shown.Empty() {
-		out.Text = "No writes or refusals yet."
+		out.Text = "No writes yet. Press " + s.keys.Everything.Help().Key + " to see all records."
+		return out
 	}
 	if out.Hint != "" {
 		out.Hint += "; "
@@ -212,7 +213,7 @@ func (s *Screen) HeadLines() []string {
 	if s.next != 0 {
 		head += ", older ones below"
 	}
-	if !s.newer {
+	if !s.newer && n > 0 {
 		head += "; " + s.keys.Everything.Help().Key + " shows " + other
 	}
 	line := s.Head(th.Strong.Render(head))

@@ -157,7 +157,7 @@ func TestWritesAndRefusalsFirst(t *testing.T) {
 	r.Has("1 record of all kinds; . shows writes and refusals", "console.open")
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{Entries: []audit.Entry{opened}}, nil }
 	r.Send(uitest.Key("esc"), uitest.Key("."))
-	r.Has("No writes or refusals yet.", ". searches all records")
+	r.Has("No writes yet. Press . to see all records.")
 }
 
 // TestTheFilterOffersWhatIsOnScreen, without a question to the trail.
@@ -269,7 +269,7 @@ func TestStates(t *testing.T) {
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }
 	log.find = func(audit.Query) (audit.Page, error) { return audit.Page{}, nil }
 	r, _ := open(t, log)
-	r.Has("No writes or refusals yet.")
+	r.Has("No writes yet.")
 	log.find = func(audit.Query) (audit.Page, error) {
 		return audit.Page{}, &api.Error{Kind: api.Refused, Public: "Your role (viewer) may not read the audit trail.", Hint: "Roles that may: admin."}
 	}

@@ -26,7 +26,7 @@ func (s *Screen) Content() ui.Content {
 	if s.Doing != "" && !th.Linear {
 		out = append(out, th.Info.Render(th.Signs.Info+" "+s.Doing+" …"))
 	} else {
-		out = append(out, th.Strong.Render("Next: ")+s.j.Next.Sentence(keyOf(s.env)))
+		out = append(out, th.Strong.Render(s.j.Next.Head())+s.j.Next.Sentence(keyOf(s.env)))
 	}
 	problem := 0
 	if stale := s.NotReread(); stale != nil {

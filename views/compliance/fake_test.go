@@ -152,7 +152,7 @@ func handOver(t *testing.T, r *uitest.Run, clock *uitest.Clock) {
 		}
 	}
 	r.Send(uitest.Key("enter"))
-	r.Says("Apply this share token to Ana Kovačević?", cuid, "A customer takes a share token only once")
+	r.Says("Apply this share token to Ana Kovačević?", cuid, "Each customer can use only one share token")
 	r.Send(clock.Wait(shelltest.Armed), uitest.Key("y"))
 	if strings.Contains(r.View(), token) {
 		t.Error("the token shows")

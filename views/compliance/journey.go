@@ -173,7 +173,7 @@ func (s *Screen) refreshKeys() {
 	case s.j == nil:
 		why = "The customer has not been read yet."
 	case s.stale && s.Loads.Busy():
-		why = "Wait: the customer is being read again after the last write."
+		why = "Reading the customer again…"
 	case s.stale:
 		why = "The customer could not be read since the last write: reload first" + press(s.env, s.env.Keys.Global.Reload) +
 			"."

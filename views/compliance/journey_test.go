@@ -112,7 +112,7 @@ func TestKeysWaitForAFreshRead(t *testing.T) {
 	again := s.reloadAfterWrite() // not answered yet
 	s.Layout()
 	r.Send(uitest.Key("f"))
-	r.Says("the customer is being read again")
+	r.Says("Reading the customer again")
 	r.Send(again(), uitest.Key("f"))
 	r.Says("Submit the application of")
 }

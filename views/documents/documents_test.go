@@ -137,7 +137,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{api.Classify("remove document", 409, []byte(`{"error":"Cannot modify documents for completed operations"}`)), []string{"refused", "The operation has ended"}},
+		{api.Classify("remove document", 409, []byte(`{"error":"Cannot modify documents for completed operations"}`)), []string{"refused", "Documents of a completed operation cannot be changed."}},
 		{api.Classify("remove document", 423, []byte(`{"error":"Document is locked and cannot be removed"}`)), []string{"refused", "Ask them to remove this one"}},
 		{api.Classify("remove document", 404, []byte(`{"error":"Document not found: x"}`)), []string{"refused", "has no such document"}},
 		{api.Classify("remove document", 409, []byte(`{"error":"Document x is not attached to operation y"}`)), []string{"refused", "not attached"}},

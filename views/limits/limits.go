@@ -310,7 +310,7 @@ func (s *Screen) plots(h int) []string {
 		axis = max(axis, draw.Width(format.Count(b.Recommended))+1)
 	}
 	out := []string{s.env.Theme.Title.Render("Calls per minute") + s.env.Theme.Dim.Render(
-		"  the last ten minutes; in a full column the recommended rate is used up")}
+		"  the last ten minutes; a full bar means that the recommended rate is used up")}
 	for i := 0; i < len(list); i += 2 {
 		left, right := s.plot(list[i], half, each, axis), []string(nil)
 		if i+1 < len(list) {

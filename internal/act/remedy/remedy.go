@@ -70,6 +70,7 @@ var sentences = map[api.RemedyKind]words{
 
 	api.AskRole:       {command: "Roles that may: {names}."},
 	api.AskOperator:   {command: "Only the service's support can change what the account may do."},
+	api.AskSupport:    {command: "Ask the service's support."},
 	api.LiftLock:      {command: "The compliance team sets locks. Ask them to remove this one."},
 	api.ReportRequest: {command: "Send the request id to the service's support."},
 

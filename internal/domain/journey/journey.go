@@ -359,6 +359,7 @@ type Next struct {
 	Text string      `json:"next"`
 	Act  api.ActKind `json:"next_act,omitempty"` // "" while the customer, the service or nobody has to act
 
+	none bool   // nobody has to act
 	form string // Text with a %s after each of acts
 	acts []api.ActKind
 }
@@ -370,6 +371,21 @@ func (n Next) Sentence(how func(api.ActKind) string) string {
 		args[i] = how(act)
 	}
 	return fmt.Sprintf(n.form, args...)
+}
+
+// Head is what stands before the sentence.
+func (n Next) Head() string {
+	if n.none {
+		return ""
+	}
+	return "Next: "
+}
+
+// noStep is a Next that is no step; acts are those named in form.
+func noStep(form string, acts ...api.ActKind) Next {
+	n := wait(form, acts...)
+	n.none = true
+	return n
 }
 
 // wait is a Next without an act; acts are those named in form.
@@ -430,7 +446,7 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	steps := []Step{share, outstanding, link, application, finalize}
 	switch {
 	case finalized && verified:
-		return steps, wait("None required: the customer is " + final(c) + ".")
+		return steps, noStep("Nothing to do: the customer is " + final(c) + ".")
 	case open:
 		return steps, do("Create a link%s: the application is submitted, but document sets are outstanding.", api.ActLink)
 	case finalized && final(c) != "":
@@ -439,13 +455,13 @@ func Steps(c api.Customer, app api.Application, r Record, now time.Time) ([]Step
 	case finalized:
 		return steps, wait("Wait for the review's result.")
 	case verified && final(c) == "banned":
-		return steps, wait("None required: the customer is banned.")
+		return steps, noStep("Nothing to do: the customer is banned.")
 	case verified:
-		none := "None required: the customer is " + final(c) + "."
+		none := "Nothing to do: the customer is " + final(c) + "."
 		if r.Applied {
-			return steps, wait(none)
+			return steps, noStep(none)
 		}
-		return steps, wait(none+" A share token%s starts a new verification.", api.ActShare)
+		return steps, noStep(none+" A share token%s starts a new verification.", api.ActShare)
 	}
 	return steps, next(share.State, link.State, finalize.State, r, now)
 }

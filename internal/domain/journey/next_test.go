@@ -26,9 +26,9 @@ func TestNextSaysWhoActs(t *testing.T) {
 	}{
 		"new":                  {api.Customer{Status: "NEW"}, api.Application{}, Record{}, "Share a token.", api.ActShare, Todo},
 		"rejected token":       {api.Customer{Status: "NEW"}, draft, Record{Rejected: "used before"}, "Share a token.", api.ActShare, Todo},
-		"accepted":             {api.Customer{Status: "ACCEPT"}, draft, Record{}, "None required: the customer is accepted. A share token starts a new verification.", "", Optional},
-		"ACCEPTED":             {api.Customer{Status: "accepted"}, api.Application{}, Record{}, "None required: the customer is accepted. A share token", "", Optional},
-		"banned":               {api.Customer{Status: "BANNED"}, api.Application{}, Record{}, "None required: the customer is banned.", "", Optional},
+		"accepted":             {api.Customer{Status: "ACCEPT"}, draft, Record{}, "Nothing to do: the customer is accepted. A share token starts a new verification.", "", Optional},
+		"ACCEPTED":             {api.Customer{Status: "accepted"}, api.Application{}, Record{}, "Nothing to do: the customer is accepted. A share token", "", Optional},
+		"banned":               {api.Customer{Status: "BANNED"}, api.Application{}, Record{}, "Nothing to do: the customer is banned.", "", Optional},
 		"begun anew":           {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}}, "Finalize the application.", api.ActFinalize, Done},
 		"outstanding":          {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}}, "Create a link for the outstanding document sets.", api.ActLink, Done},
 		"link open":            {api.Customer{Status: "VERIFY"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, LinkAt: made, LinkUntil: open}, "Wait for the customer, who opens the link", "", Done},
@@ -42,8 +42,8 @@ func TestNextSaysWhoActs(t *testing.T) {
 		"submitted":            {api.Customer{Status: "MODERATION"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made}, "Wait for the review's result.", "", Done},
 		"submitted, sets open": {api.Customer{Status: "MODERATION"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, FinalizedAt: made}, "Create a link: the application is submitted, but document sets are outstanding.", api.ActLink, Done},
 		"submitted, link made": {api.Customer{Status: "MODERATION"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, LinkAt: made, LinkUntil: open, FinalizedAt: made}, "Wait for the review's result.", "", Done},
-		"sets were asked":      {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, FinalizedAt: made, Status: since}, "None required: the customer is accepted.", "", Done},
-		"through":              {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made, Status: since}, "None required: the customer is accepted.", "", Done},
+		"sets were asked":      {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{"Photo"}, FinalizedAt: made, Status: since}, "Nothing to do: the customer is accepted.", "", Done},
+		"through":              {api.Customer{Status: "ACCEPT"}, draft, Record{Applied: true, Outstanding: []string{}, FinalizedAt: made, Status: since}, "Nothing to do: the customer is accepted.", "", Done},
 	} {
 		steps, next := Steps(tc.status, tc.app, tc.rec, now)
 		if !strings.HasPrefix(next.Text, tc.next) || name == "banned" && next.Text != tc.next || next.Act != tc.act {

@@ -56,7 +56,7 @@ func TestResultComesAfterTheAct(t *testing.T) {
 					}
 					says := func(got journey.Journey, word string, counts bool) {
 						t.Helper()
-						if said := strings.HasPrefix(got.Text, "None required: the customer is "+word); said != counts {
+						if said := strings.HasPrefix(got.Text, "Nothing to do: the customer is "+word); said != counts {
 							t.Errorf("%q, of a result that counts: %v", got.Text, counts)
 						}
 						if why := book.About("c1")[0]; (why.Says == word && word != "") != counts || len(why.Rests) != 1 {

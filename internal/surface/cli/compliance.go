@@ -100,7 +100,7 @@ func printShare(ctx context.Context, r *root, a *app.App, cuid string, res api.S
 	if err != nil {
 		return err
 	}
-	r.say("Next: %s", next.Sentence(commandOf))
+	r.say("%s%s", next.Head(), next.Sentence(commandOf))
 	return nil
 }
 
@@ -185,7 +185,7 @@ func complianceJourneyCommand(r *root) *cobra.Command {
 		}
 		err = out.print(j, j.Steps, listed(r.options(ctx, a), present.JourneyColumns, present.JourneySteps(j)))
 		if err == nil && r.output == "table" {
-			r.say("Next: %s", j.Next.Sentence(commandOf))
+			r.say("%s%s", j.Next.Head(), j.Next.Sentence(commandOf))
 		}
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -130,6 +131,23 @@ func otherContexts(a *app.App, who api.Actor) []ui.About {
 	return out
 }
 
+// clipOf is how the terminal of a console takes copies. In tmux on this host its own command says whether it did.
+func clipOf(a *app.App, opt Options) ui.Clip {
+	clip := ui.ClipFrom(opt.Getenv)
+	server, _, _ := strings.Cut(opt.Getenv("TMUX"), ",")
+	if !opt.Local || server == "" {
+		return clip
+	}
+	clip.Buffer = func(ctx context.Context, text string) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "tmux", "-S", server, "load-buffer", "-w", "-")
+		cmd.Env, cmd.Stdin = a.Config.ChildEnv(), strings.NewReader(text)
+		return cmd.Run()
+	}
+	return clip
+}
+
 // environment is the ground of a context.
 func environment(c config.Context) ui.Environment {
 	switch {
@@ -159,7 +177,7 @@ func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, f
 		Keys:    a.Config.Presses(),
 		May:     mayPress(who.Role), UTC: a.Config.UI.TimeZone == "UTC", Mask: masks(ctx, a),
 		Reveal: reveal(a), OnPlace: feed.people.moved, OnBarred: denied(ctx, a.Audit, who, a.ReadOnly),
-		Clip: ui.ClipFrom(opt.Getenv), Now: a.Now, Copy: copy,
+		Clip: clipOf(a, opt), Now: a.Now, Copy: copy,
 	}
 }
 

@@ -203,7 +203,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("next", "No more pages.")
 	p.say("filter Harbour", "1. name Harbour & Finch")
-	p.say("1", "Share: optional.", "Finalize: ", "None required: the customer is accepted.")
+	p.say("1", "Share: optional.", "Finalize: ", "Nothing to do: the customer is accepted.")
 	p.say("share "+token, "Do not type a secret after the command")
 	p.say("share", "CORPORATE: one share token", "not shown, stored or logged", "Type yes to apply")
 	p.say("yes", "The token was not applied.", "Try again")
@@ -311,7 +311,7 @@ func TestASecondPerson(t *testing.T) {
 		t.Errorf("no news:\n%s", strings.Join(greeting, "\n"))
 	}
 	judge.say("9", "1 approval waits", "asked by ben")
-	judge.say("details 1", "Removes the link only.", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID),
+	judge.say("details 1", "Only detaches the document", "DELETE /v2/billing/operation/", string(op.Documents[0].GUID),
 		op.Customer.Name.Line(40), "wrong customer")
 	judge.say("back")
 	judge.say("1", "Operation "+string(op.OPID), "News. ben has this operation open too.")
