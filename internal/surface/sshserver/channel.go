@@ -487,8 +487,8 @@ func (k *keys) Read(b []byte) (int, error) {
 const (
 	needsTerminal = "The console needs a terminal: ssh -t HOST. Commands work without one: ssh HOST operation get " +
 		"OPID, ssh HOST help."
-	dumbTerminal = "This terminal cannot show the console: it cannot move the cursor (TERM is dumb or unknown). Commands " +
-		"work: ssh HOST operation get OPID, ssh HOST help."
+	dumbTerminal = "This terminal cannot show the console: it cannot move the cursor (TERM is dumb or unknown). " +
+		"Commands work: ssh HOST operation get OPID, ssh HOST help."
 )
 
 // runConsole runs the console on the terminal of the session.
