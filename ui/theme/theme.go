@@ -91,12 +91,14 @@ func New(r *lipgloss.Renderer, p Palette) *Theme {
 		Warn: take(fg(p.Warn)), Bad: take(fg(p.Bad).Background(p.BadGround.terminal())), Info: take(fg(p.Info)),
 		Strong: take(plain.Bold(true)),
 	}
+	rule := fg(p.Rule)
 	if p.Reverse {
-		th.tone[Dim], th.tone[Bad] = take(plain.Faint(true)), take(plain.Bold(true))
+		rule = plain.Faint(true)
+		th.tone[Dim], th.tone[Bad] = take(rule), take(fg(p.Bad).Bold(true))
 		th.tone[Accent] = take(plain.Bold(true))
 	}
 	badge := func(c Pair) Style {
-		if p.Reverse {
+		if c == (Pair{}) {
 			return take(plain.Reverse(true).Bold(true))
 		}
 		return take(fg(c.Text).Background(c.Ground.terminal()).Bold(true))
@@ -108,9 +110,9 @@ func New(r *lipgloss.Renderer, p Palette) *Theme {
 	}
 	th.Dim, th.Accent, th.Good, th.Warn = th.tone[Dim], th.tone[Accent], th.tone[Good], th.tone[Warn]
 	th.Bad, th.Info, th.Strong = th.tone[Bad], th.tone[Info], th.tone[Strong]
-	th.Title, th.Rule, th.Key = take(fg(p.Accent).Bold(true)), take(fg(p.Rule)), th.tone[Accent]
+	th.Title, th.Rule, th.Key = take(fg(p.Accent).Bold(true)), take(rule), th.tone[Accent]
 	th.Locked, th.Cursor = th.tone[Warn], take(plain.Reverse(true))
-	if !p.Reverse {
+	if p.Name != monoPalette.Name {
 		th.Code = take(fg(codePair.Text).Background(codePair.Ground.terminal()))
 	}
 	return th
@@ -253,7 +255,7 @@ type Palette struct {
 	Select                                   Pair  // the row under the cursor
 	SelectDim                                Color // secondary text on it
 	Production, Test, Sandbox, ReadOnly      Pair  // badges
-	Reverse                                  bool  // selection and badges by reverse video instead of colours
+	Reverse                                  bool  // selection by reverse video, secondary text faint
 }
 
 // Text colours are chosen from xterm's numbers: they look the same everywhere and
@@ -339,11 +341,23 @@ var inkPalette = Palette{
 	ReadOnly:   Pair{Color{"#ffffff", "231", "15"}, Color{"#000000", "16", "0"}},
 }
 
+// ownPalette is for every terminal: of its own sixteen colours only those for text that can be read on black and on
+// white. Green, yellow and cyan are pale on white, blue is dark on black; a status has its sign and word besides.
+var ownPalette = Palette{
+	Name: "auto", Dark: true, Reverse: true,
+	Warn:       Color{"5", "5", "5"},
+	Bad:        Color{"1", "1", "1"},
+	Production: Pair{Color{"15", "15", "15"}, Color{"1", "1", "1"}},
+	Test:       Pair{Color{"0", "0", "0"}, Color{"3", "3", "3"}},
+	Sandbox:    Pair{Color{"0", "0", "0"}, Color{"6", "6", "6"}},
+}
+
 // monoPalette has no colour at all: bold, faint and reverse only.
 var monoPalette = Palette{Name: "mono", Dark: true, Reverse: true}
 
-// Night, Day, Bright, Ink and Mono return the built-in palettes: dark, light,
+// Own, Night, Day, Bright, Ink and Mono return the built-in palettes: the terminal's own colours, dark, light,
 // high contrast on dark, high contrast on light, and no colour.
+func Own() Palette    { return ownPalette }
 func Night() Palette  { return nightPalette }
 func Day() Palette    { return dayPalette }
 func Bright() Palette { return brightPalette }
@@ -355,7 +369,7 @@ func Names() []string { return []string{"dark", "light", "mono", "high-contrast"
 
 // Pick returns the palette for a name of the config ("auto", "dark", "light",
 // "mono", "high-contrast"); darkGround is what is known of the terminal and
-// decides for auto and high-contrast. Unknown names give auto and false.
+// decides for high-contrast. Unknown names give auto and false.
 func Pick(name string, darkGround bool) (Palette, bool) {
 	switch name {
 	case "dark":
@@ -370,11 +384,7 @@ func Pick(name string, darkGround bool) (Palette, bool) {
 		}
 		return Ink(), true
 	}
-	known := name == "auto" || name == ""
-	if darkGround {
-		return Night(), known
-	}
-	return Day(), known
+	return Own(), name == "auto" || name == ""
 }
 
 // Signs are the characters beside words; each is one cell wide.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,6 +131,31 @@ func TestContrast(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOwnColours: the default names only colours of the terminal, at each depth the same, and each can be read on black
+// and on white in the colours of xterm, of VGA, of Windows and of Ubuntu.
+func TestOwnColours(t *testing.T) {
+	red := []string{"#cd0000", "#aa0000", "#c50f1f", "#cc0000"}
+	magenta := []string{"#cd00cd", "#aa00aa", "#881798", "#75507b"}
+	for _, depth := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256, termenv.ANSI} {
+		th := New(renderer(depth), Own())
+		for name, st := range styles(th) {
+			if open := st.Open(); strings.Contains(open, "38;") && name != "Code" {
+				t.Errorf("depth %d, %s: %q is no colour of the terminal", depth, name, open)
+			}
+		}
+		if warn, bad := th.Warn.Open(), th.Bad.Open(); warn != "\x1b[35m" || bad != "\x1b[1;31m" {
+			t.Errorf("depth %d: warnings %q, errors %q", depth, warn, bad)
+		}
+		if th.Selected(Plain).Open() != "\x1b[7m" || th.Production.Open() != "\x1b[1;97;41m" {
+			t.Errorf("depth %d: selected %q, production %q", depth, th.Selected(Plain).Open(), th.Production.Open())
+		}
+	}
+	for _, c := range slices.Concat(red, magenta) {
+		check(t, "own", c, "#ffffff", 3)
+		check(t, "own", c, "#000000", 2.4)
 	}
 }
 
@@ -273,9 +299,6 @@ func TestPick(t *testing.T) {
 		if p, ok := Pick(name, true); ok != want || p.Name == "" {
 			t.Errorf("%q: %v %q", name, ok, p.Name)
 		}
-	}
-	if p, _ := Pick("auto", false); p.Dark {
-		t.Error("auto on a light ground is dark")
 	}
 }
 

@@ -268,7 +268,7 @@ each on its host (the line that begins with opdeck.audit/).`, each(auditKey)),
 		}},
 		{at: toml.Key{"ui"}, keys: []key{
 			row("theme", &c.UI.Theme, "auto", `
-auto, dark, light, mono or high-contrast; auto is light if the terminal sets COLORFGBG to say so, else dark.`,
+auto, dark, light, mono or high-contrast; auto has the terminal's own sixteen colours and reads on black and on white.`,
 				oneOf("auto", "dark", "light", "mono", "high-contrast")),
 			row("time_zone", &c.UI.TimeZone, "local", `
 local or UTC.`, oneOf("local", "UTC")),

@@ -324,7 +324,7 @@ func profile(getenv func(string) string) termenv.Profile {
 	return termenv.ANSI
 }
 
-// darkGround evaluates COLORFGBG ("15;0"), which many terminals set; dark without it. [ui] theme overrides it.
+// darkGround evaluates COLORFGBG ("15;0"), which many terminals set; dark without it. Only high contrast asks.
 func darkGround(getenv func(string) string) bool {
 	v := getenv("COLORFGBG")
 	switch {
