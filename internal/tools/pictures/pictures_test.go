@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -154,39 +153,3 @@ func TestWrongPicturesAreNotMade(t *testing.T) {
 		}
 	}
 }
-
-// TestScreensAreListed holds docs/screens.md against the scenes, both ways.
-func TestScreensAreListed(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "screens.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 5 {
-			continue
-		}
-		if strings.TrimSpace(cells[1]) == "" || strings.TrimSpace(cells[3]) == "" {
-			t.Errorf("a cell is empty: %s", line)
-		}
-		for _, m := range code.FindAllStringSubmatch(cells[2], -1) {
-			named[m[1]] = true
-		}
-	}
-	there := map[string]bool{}
-	for _, sc := range scenes() {
-		name := strings.TrimSuffix(sc.name, "-80x24")
-		if there[name] = true; !named[name] {
-			t.Errorf("docs/screens.md has no row of the scene %s", name)
-			named[name] = true
-		}
-	}
-	for name := range named {
-		if !there[name] {
-			t.Errorf("docs/screens.md names %s, and there is no such scene", name)
-		}
-	}
-}
-
-var code = regexp.MustCompile("`([^`]+)`")
