@@ -13,150 +13,150 @@ var tasks = slices.Concat(firstTasks, secondTasks, ownTasks)
 
 // secondTasks are those of the second trial that the first one did not have.
 var secondTasks = []task{
-	{user: "newcomer", want: "which screens there are, at the first start", before: "0; nothing named them", do: func(h *hands) {
+	{user: "newcomer", want: "which screens there are, at the first start", do: func(h *hands) {
 		h.until("the line that names the screens", func(string) bool {
 			return strings.Contains(h.screen(), "1 Ops  2 Operation  3 Docs  4 Compl.  5 Limits  6 Session  7 Events  8 Audit")
 		})
 	}},
-	{user: "operator", want: "find by a status word as shown (`pend`)", before: "6; not possible", often: true, do: func(h *hands) {
+	{user: "operator", want: "find by a status word as shown (`pend`)", often: true, do: func(h *hands) {
 		h.press("/").types("pend").shows("1 of ", "PENDING").press(enter).matches(`\d+ operations match`).gone("SUCCESS")
 	}},
-	{user: "operator", want: "find by the payment type as shown (`swift`)", before: "7; not possible", do: func(h *hands) {
+	{user: "operator", want: "find by the payment type as shown (`swift`)", do: func(h *hands) {
 		h.press("/").types("swift").press(enter).matches(`\d+ operations match`)
 	}},
-	{user: "operator", want: "find a payment by the digits of its amount", before: "9; not possible", often: true, do: func(h *hands) {
+	{user: "operator", want: "find a payment by the digits of its amount", often: true, do: func(h *hands) {
 		o := h.thousands()
 		h.press("/").types(o.SourceAmount.Sum.Units).press(enter).matches(`match`).shows(o.shown())
 	}},
-	{user: "operator", want: "find a payment by its amount, typed as the list shows it (`1,682.00`)", before: "9; an error that showed everything", do: func(h *hands) {
+	{user: "operator", want: "find a payment by its amount, typed as the list shows it (`1,682.00`)", do: func(h *hands) {
 		o := h.thousands()
 		h.press("/").types(o.shown()).shows("is the amount").press(enter).matches(`match`).shows(o.shown())
 	}},
-	{user: "analyst", want: "by a field, as shown (`amount:1,682.00`)", before: "15; wrong rows", do: func(h *hands) {
+	{user: "analyst", want: "by a field, as shown (`amount:1,682.00`)", do: func(h *hands) {
 		o := h.thousands()
 		h.press("/").types("amount:" + o.shown()).press(enter).matches(`match`).shows(o.shown())
 	}},
-	{user: "operator", want: "by amount and day", before: "31", do: func(h *hands) {
+	{user: "operator", want: "by amount and day", do: func(h *hands) {
 		o := h.thousands()
 		h.press("/").types(o.SourceAmount.Sum.Units+" "+o.CreatedAt[:10]).press(enter).matches(`match`).shows(o.shown(), o.CreatedAt[:10])
 	}},
-	{user: "operator", want: "by a name in plain letters (`jose` for José)", before: "4; not possible", often: true, do: func(h *hands) {
+	{user: "operator", want: "by a name in plain letters (`jose` for José)", often: true, do: func(h *hands) {
 		h.press("/").types("jose").press(enter).matches(`match`).shows("José")
 	}},
-	{user: "operator", want: "by the id as a list shows it, in the filter", before: "7; not possible", do: func(h *hands) {
+	{user: "operator", want: "by the id as a list shows it, in the filter", do: func(h *hands) {
 		o := h.operations()[7]
 		h.press("/").types(o.Opid[:6]).press(enter).shows("1 operation matches")
 	}},
-	{user: "operator", want: "by its day (`2026-11-22`)", before: "10; not possible", do: func(h *hands) {
+	{user: "operator", want: "by its day (`2026-11-22`)", do: func(h *hands) {
 		o := h.operations()[9]
 		h.press("/").types(o.CreatedAt[:10]).press(enter).matches(`match`).shows(o.CreatedAt[:10])
 	}},
-	{user: "operator", want: "what is stuck for two days", before: "23; not discoverable", do: func(h *hands) {
+	{user: "operator", want: "what is stuck for two days", do: func(h *hands) {
 		h.press("v").shows("stuck for two days").types("stuck").press(enter).shows("view stuck for two days")
 	}},
-	{user: "analyst", want: "two marked operations as JSON", before: "4", do: func(h *hands) {
+	{user: "analyst", want: "two marked operations as JSON", do: func(h *hands) {
 		h.press(" ", " ").shows("2 marked").press("Y").shows("as JSON")
 	}},
-	{user: "analyst", want: "the service's report", before: "asked for pages from 0", held: "TestReport"},
-	{user: "operator", want: "hand a case over: a note for colleagues (pasted)", before: "not possible", do: func(h *hands) {
+	{user: "analyst", want: "the service's report", held: "TestReport"},
+	{user: "operator", want: "hand a case over: a note for colleagues (pasted)", do: func(h *hands) {
 		h.press(enter).shows("reference").press("N").shows("For colleagues").pastes("call the bank back before noon").confirms("Note saved.")
 	}},
-	{user: "analyst", want: "what changed today", before: "not possible", do: func(h *hands) {
+	{user: "analyst", want: "what changed today", do: func(h *hands) {
 		h.press("v").shows("changed today").types("changed").press(enter).shows("view changed today")
 	}},
-	{user: "operator", want: "paste a text of several lines into a form", before: "1", do: func(h *hands) {
+	{user: "operator", want: "paste a text of several lines into a form", do: func(h *hands) {
 		h.press(enter).shows("reference").press("N").shows("For colleagues")
 		h.begins()
 		h.pastes("the bank asks\nfor the contract").shows("the bank asks for the contract").confirms("Note saved.")
 	}},
-	{user: "operator", want: "paste a list of ids and see those operations", before: "1; not possible", do: func(h *hands) {
+	{user: "operator", want: "paste a list of ids and see those operations", do: func(h *hands) {
 		all := h.operations()
 		h.press("/").pastes(all[3].Opid + "\n" + all[8].Opid + "\n" + all[12].Opid).press(enter).shows("3 operations match")
 	}},
-	{user: "operator", want: "another filter after one", before: "glued to the old one", do: func(h *hands) {
+	{user: "operator", want: "another filter after one", do: func(h *hands) {
 		h.press("/").types("pend").press(enter).shows("match")
 		h.begins()
 		h.press("/").types("swift").press(enter).shows("/ swift")
 	}},
-	{user: "operator", want: "a command key on a Cyrillic layout (`в` for `d`)", before: "1; did nothing", do: func(h *hands) {
+	{user: "operator", want: "a command key on a Cyrillic layout (`в` for `d`)", do: func(h *hands) {
 		h.press("в").shows("1 of 3")
 	}},
-	{user: "all", want: "resize in a question", before: "–", held: "TestResizes"},
-	{user: "all", want: "a light theme, kept for the next time", before: "13; not kept", do: func(h *hands) {
+	{user: "all", want: "resize in a question", held: "TestResizes"},
+	{user: "all", want: "a light theme, kept for the next time", do: func(h *hands) {
 		h.press(":").shows("Commands").types("theme light").press(enter).gone("Commands")
 	}},
-	{user: "operator", want: "over SSH: ask a second person, approve, send what was approved", before: "6, 8, 6; without amount and status", held: "TestSecondPerson"},
-	{user: "operator", want: "over SSH: copy an id, the refused export", before: "1; 1", held: "TestCopyInTmux, TestExportsOverSSHAreCommands"},
-	{user: "on call", want: "which colleagues are connected, where and since when", before: "2; only in the audit trail", do: func(h *hands) {
+	{user: "operator", want: "over SSH: ask a second person, approve, send what was approved", held: "TestSecondPerson"},
+	{user: "operator", want: "over SSH: copy an id, the refused export", held: "TestCopyInTmux, TestExportsOverSSHAreCommands"},
+	{user: "on call", want: "which colleagues are connected, where and since when", do: func(h *hands) {
 		other := h.console(80, 24)
 		other.press("5").shows("billing")
 		h.begins()
 		h.press("6").shows("People").matches(`\S+ +\S+ +limits +since now`)
 		other.quit()
 	}},
-	{user: "operator", want: "a write without a known outcome", before: "2; a notice like any other", held: "TestOutcomes"},
-	{user: "operator", want: "out of a filter again", before: "1; said that rows are new", do: func(h *hands) {
+	{user: "operator", want: "a write without a known outcome", held: "TestOutcomes"},
+	{user: "operator", want: "out of a filter again", do: func(h *hands) {
 		h.press("/").types("pend").press(enter).shows("match")
 		h.begins()
 		h.press(esc).shows("120 operations").gone(" new above")
 	}},
-	{user: "on call", want: "another context", before: "5", do: func(h *hands) {
+	{user: "on call", want: "another context", do: func(h *hands) {
 		h.press(":").shows("Commands").types("ctx all").press(enter).shows(" all · ", "120 operations", "PENDING").matches(`access \d`)
 	}},
-	{user: "operator", want: "a viewer tries to remove a document", before: "1", settings: `role = "viewer"`, do: func(h *hands) {
+	{user: "operator", want: "a viewer tries to remove a document", settings: `role = "viewer"`, do: func(h *hands) {
 		h.press("d").shows("1 of 3")
 		h.begins()
 		h.press("x").shows("Your role (viewer) may not")
 	}},
-	{user: "operator", want: "what became of my write", before: "2; “the answer did not tell”", do: func(h *hands) {
+	{user: "operator", want: "what became of my write", do: func(h *hands) {
 		h.press("d").shows("1 of 3").press("x").armed("Remove invoice.pdf").press("y").shows("Removed invoice.pdf")
 		h.begins()
 		h.press("8").shows("document.remove").press(enter).shows("invoice.pdf")
 	}},
-	{user: "operator", want: "share and link for a customer who is accepted, by mistake", before: "24; no warning", held: "TestShareWarnsOfAnAcceptedCustomer"},
-	{user: "analyst", want: "`operation list` at 120 columns; `operation get`", before: "each row wrapped; numbers in full", held: "TestTablesFit, TestMarkedRecord"},
-	{user: "all", want: "every screen at 40x12", before: "rows without customer or time", held: "TestEverySize"},
+	{user: "operator", want: "share and link for a customer who is accepted, by mistake", held: "TestShareWarnsOfAnAcceptedCustomer"},
+	{user: "analyst", want: "`operation list` at 120 columns; `operation get`", held: "TestTablesFit, TestMarkedRecord"},
+	{user: "all", want: "every screen at 40x12", held: "TestEverySize"},
 }
 
 // ownTasks are those that we added for what is new.
 var ownTasks = []task{
-	{user: "operator", want: "narrow a name by a currency (`jose eur`)", before: "not possible", do: func(h *hands) {
+	{user: "operator", want: "narrow a name by a currency (`jose eur`)", do: func(h *hands) {
 		h.press("/").types("jose eur").press(enter).matches(`match`).shows("José", "EUR")
 	}},
-	{user: "operator", want: "an id of an e-mail, with dots in the middle, in `o` (pasted)", before: "not possible", do: func(h *hands) {
+	{user: "operator", want: "an id of an e-mail, with dots in the middle, in `o` (pasted)", do: func(h *hands) {
 		o := h.operations()[6]
 		h.press("o").shows("Open an operation").pastes(o.Opid[:7]+"..."+o.Opid[30:]).shows(o.Opid[:6]).press(enter).shows("Operation", o.Opid)
 	}},
-	{user: "operator", want: "the amount that somebody says on the phone, in `o`", before: "not possible", often: true, do: func(h *hands) {
+	{user: "operator", want: "the amount that somebody says on the phone, in `o`", often: true, do: func(h *hands) {
 		o := h.thousands()
 		h.press("o").shows("Open an operation").types(o.SourceAmount.Sum.Units).shows(o.Opid[:6]).press(enter).shows("Operation", o.SourceAmount.Sum.CurrencyCode)
 	}},
-	{user: "analyst", want: "the large amounts, the largest first", before: "20", do: func(h *hands) {
+	{user: "analyst", want: "the large amounts, the largest first", do: func(h *hands) {
 		h.press("v").shows("large amounts").types("large").press(enter).shows("view large amo")
 	}},
-	{user: "analyst", want: "the sums of what a search found", before: "not possible", do: func(h *hands) {
+	{user: "analyst", want: "the sums of what a search found", do: func(h *hands) {
 		h.press("/").types("jose").press(enter).matches(`match`)
 		h.begins()
 		h.press("T").shows("EUR")
 	}},
-	{user: "operator", want: "find the operation that a note is about", before: "not possible", do: func(h *hands) {
+	{user: "operator", want: "find the operation that a note is about", do: func(h *hands) {
 		h.command("note", "add", h.operations()[4].Opid, "the bank wants a contract")
 		h.begins()
 		h.press("/").types("wants").press(enter).shows("1 operation matches", "the bank wants a contract")
 	}},
-	{user: "operator", want: "hand a case over: the note, then the id for the chat", before: "not possible", do: func(h *hands) {
+	{user: "operator", want: "hand a case over: the note, then the id for the chat", do: func(h *hands) {
 		h.press(enter).shows("reference").press("N").shows("For colleagues").pastes("please take over").confirms("Note saved.").press("y").shows("clipboard.")
 	}},
-	{user: "all", want: "a key that the config changes (`document.remove = \"D\"`)", before: "not possible", settings: "[keys]\ndocument.remove = \"D\"", do: func(h *hands) {
+	{user: "all", want: "a key that the config changes (`document.remove = \"D\"`)", settings: "[keys]\ndocument.remove = \"D\"", do: func(h *hands) {
 		h.press("d").shows("1 of 3", "D remove")
 		h.begins()
 		h.press("D").armed("Remove invoice.pdf").press("n")
 	}},
-	{user: "operator", want: "what was `10:44` yesterday: a day and a minute as shown (pasted)", before: "not possible", do: func(h *hands) {
+	{user: "operator", want: "what was `10:44` yesterday: a day and a minute as shown (pasted)", do: func(h *hands) {
 		o := h.operations()[11]
 		h.press("/").pastes(strings.Replace(o.CreatedAt[:16], "T", " ", 1)).press(enter).matches(`match`).shows(o.CreatedAt[11:16])
 	}},
-	{user: "operator", want: "history of the operation under the cursor, and back", before: "3", often: true, do: func(h *hands) {
+	{user: "operator", want: "history of the operation under the cursor, and back", often: true, do: func(h *hands) {
 		h.press("h").shows("History").press(esc).shows("120 operations")
 	}},
 }

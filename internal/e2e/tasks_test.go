@@ -22,7 +22,6 @@ var update = flag.Bool("update", false, "write docs/tasks.md")
 // task is something that a person wants, done on the built program with real keys.
 type task struct {
 	user, want string
-	before     string // keys at the first trial, as noted then
 	at         [2]int // width and height; zero: 80x24
 	settings   string // of the console's context
 	do         func(*hands)
@@ -148,7 +147,7 @@ var lastNumbers = regexp.MustCompile(`(?m)^\| (\d+) \|.* \| (\d+) \| (\d+) \|$`)
 
 func taskTable(took []taskTook) string {
 	var b strings.Builder
-	b.WriteString("\n| # | Who | Wants | Keys then | Keys now | Calls |\n|---:|---|---|---|---:|---:|\n")
+	b.WriteString("\n| # | Who | Wants | Keys | Calls |\n|---:|---|---|---:|---:|\n")
 	for i, k := range tasks {
 		now := fmt.Sprintf("%d | %d", took[i].keys, took[i].calls)
 		if k.do == nil {
@@ -165,5 +164,5 @@ func taskWords(i int) string {
 	if tasks[i].often {
 		want = "**" + want + "**"
 	}
-	return fmt.Sprintf("| %d | %s | %s | %s | ", i+1, tasks[i].user, want, tasks[i].before)
+	return fmt.Sprintf("| %d | %s | %s | ", i+1, tasks[i].user, want)
 }
