@@ -1,25 +1,27 @@
-package api
+package api_test
 
 import (
-	"net/url"
-	"strings"
 	"testing"
+
+	"opdeck/api"
 )
 
-// Any text that people can see is an identifier; what leads elsewhere in a path, escaped or not, is none.
-func TestCheckID(t *testing.T) {
-	for _, id := range []string{"D7k3xbc-ERrj", "a/b", "a b", "ö✓", "100%", "a?b#c", "urn:op:1;v=2", "...", "a..b", strings.Repeat("x", MaxID)} {
-		if err := CheckID("id", id); err != nil {
-			t.Errorf("%q: %v", id, err)
-		}
-		u, err := url.Parse("https://h/v2/operation/" + EscapeID(id) + "/tree")
-		if err != nil || u.Path != "/v2/operation/"+id+"/tree" || strings.Count(u.EscapedPath(), "/") != 4 || u.RawQuery != "" {
-			t.Errorf("%q is not one segment: %v, %v", id, u, err)
+// TestReadID: ids as mails, sheets and browsers give them.
+func TestReadID(t *testing.T) {
+	const id = "62387cd9-6926-45b3-bf48-8a53f850c0b8"
+	for text, want := range map[string]string{
+		id: id, " " + id + "\r\n": id, "\ufeff" + id: id, "62387cd9‑6926‑45b3‑bf48‑8a53f850c0b8": id, "62387cd9–6926–45b3–bf48–8a53f850c0b8": id, `"` + id + `"`: id, "“" + id + "”,": id, "<" + id + ">": id,
+		id + ",": id, id + ".": id, "(" + id + ")": id, "Operation: " + id: id, "Operation ID: " + id + ".": id, "opid=" + id: id, "https://pay.example/operations/" + id + "?tab=documents#x": id, "`" + id + "`": id,
+		"see " + id + " please": id, id + " " + id: id, "62387cd9\u200b-6926-45b3-bf48-8a53f850c0b8": id, "６２３８７ｃｄ９－6926-45b3-bf48-8a53f850c0b8": id, "\u00a0" + id + "\u00a0": id,
+		"DrAG8VQ-cgGo": "DrAG8VQ-cgGo", "'DrAG8VQ‑cgGo',": "DrAG8VQ-cgGo", "Customer: DrAG8VQ-cgGo": "DrAG8VQ-cgGo", "https://pay.example/customers/DrAG8VQ-cgGo/": "DrAG8VQ-cgGo", "_x-": "_x-",
+		"62387cd": "62387cd", "62387cd…50c0b8": "62387cd…50c0b8", "62387cd...": "62387cd...", "oak iron": "oak iron", "": "", "a:b": "a:b", "id:b": "b", "op:1:2": "op:1:2",
+		id + " 237f91db-a65d-4f18-a240-17ab808bf1b4": id + " 237f91db-a65d-4f18-a240-17ab808bf1b4",
+	} {
+		if got := api.ReadID(text); got != want {
+			t.Errorf("%q is read as %q, want %q", text, got, want)
 		}
 	}
-	for _, id := range []string{"", ".", "..", "a/../b", `..\b`, "a/.", "a\x00", "a\nb", " a", "\u202ea", "\xff", strings.Repeat("x", MaxID+1)} {
-		if CheckID("id", id) == nil {
-			t.Errorf("%q passes", id)
-		}
+	if got := api.Unusual("62387сd9…x"); got != `'с' (U+0441)` {
+		t.Error(got)
 	}
 }

@@ -376,9 +376,8 @@ type Finding struct {
 	Whole   bool   // the text can be a whole id, which the service can look up
 	// IDs is the number of typed ids if the text is a list of them, and Known the number of those that are here.
 	IDs, Known int
-	Read       []string // how words were understood that are more than a text, one safe line each
-	Missing    string   // which words of the text no operation matches, one safe sentence; "": unknown
-	Wrong      string   // why the text cannot be searched, as one safe sentence
+	Missing    string // how the text was understood, and which of its words no operation matches; "": unknown
+	Wrong      string // why the text cannot be searched, as one safe sentence
 }
 
 // Finder finds operations and customers in the local data. Its methods are called
@@ -512,8 +511,6 @@ func (f Finding) nothing(typed string) string {
 		return f.Wrong
 	case f.IDs > 0:
 		return "None of the " + format.Count(f.IDs) + " typed ids is in the local index."
-	case len(f.Read) > 0:
-		said += ": " + strings.Join(f.Read, ", ")
 	}
 	return strings.TrimSpace(said + ". " + f.Missing)
 }

@@ -145,7 +145,7 @@ func (l *FilterLine[T]) try() tea.Cmd {
 		l.bar.Wrong(wrong.Column, strings.TrimSpace(wrong.What+" "+wrong.Hint), still)
 		return nil
 	}
-	l.bar.Right(e.Understood()...)
+	l.bar.Right(e.Understood(l.env.Now())...)
 	if e.String() == l.Shown.String() {
 		return nil
 	}

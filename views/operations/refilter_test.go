@@ -41,5 +41,5 @@ func TestTypingReplacesTheOldFilter(t *testing.T) {
 	d.Has("300 operations")
 	d.keys("/")
 	d.Send(uitest.Type("amount:100,200"))
-	d.Has("100,200 is one amount, a list is amount:100|200")
+	d.Has("100,200 is the amount 100200; a list is amount:100|200")
 }

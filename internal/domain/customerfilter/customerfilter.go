@@ -61,13 +61,15 @@ func Table(begun func() Begun) *filter.Table[api.Customer] {
 // if there is none.
 func NameIn(e filter.Expr[api.Customer]) string {
 	for _, part := range e.Parts() {
-		l, ok := part.(*filter.Leaf)
-		if !ok || l.Op != filter.Has || len(l.Values) != 1 {
-			continue
-		}
-		text := l.Values[0].Text
-		if l.Field == "name" || l.Field == "" && !strings.ContainsAny(text, "0123456789_-") { // not an identifier
-			return text
+		switch n := part.(type) {
+		case filter.Word:
+			if !strings.ContainsAny(n.Text, "0123456789_-") { // not an identifier
+				return n.Text
+			}
+		case *filter.Leaf:
+			if n.Op == filter.Has && len(n.Values) == 1 && (n.Field == "name" || n.Field == "") {
+				return n.Values[0].Text
+			}
 		}
 	}
 	return ""

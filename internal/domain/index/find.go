@@ -35,8 +35,7 @@ type Lookup struct {
 	Whole bool
 	// IDs is the number of ids that were typed if it was a list of them, and Known the number of those in the index.
 	IDs, Known int
-	Read       []string // how the words were understood that are more than a text
-	Missing    string   // as of Index.Missing, if nothing was found
+	Missing    string // as of Index.Missing, if nothing was found
 }
 
 // Only is the only operation with that id or prefix; "" for none or several.
@@ -44,6 +43,7 @@ func (l Lookup) Only(typed string) (opid string) {
 	if len(l.Beginning) == 0 {
 		return ""
 	}
+	typed = api.ReadID(typed)
 	first := string(l.Beginning[0].Op.OPID)
 	if strings.EqualFold(first, strings.TrimSpace(typed)) || len(l.Beginning) == 1 && !l.Several {
 		return first
@@ -57,16 +57,15 @@ func (x *Index) Find(ctx context.Context, typed string, zone *time.Location, lim
 	now time.Time) (Lookup, error) {
 	typed = strings.TrimSpace(typed)
 	l := lookup{x, now}
-	out, err := l.byID(ctx, typed, limit)
+	f, wrong := filter.Parse(typed)
+	out, err := l.byID(ctx, onlyID(f, typed), limit)
 	if err != nil || typed == "" {
 		return out, err
 	}
-	f, err := filter.Parse(typed)
-	if err != nil {
-		return out, err
+	if wrong != nil {
+		return out, wrong
 	}
 	f = f.In(zone)
-	out.Read = f.Understood()
 	rows, err := l.matching(ctx, f, limit+len(out.Beginning))
 	if err != nil {
 		return out, err
@@ -78,7 +77,8 @@ func (x *Index) Find(ctx context.Context, typed string, zone *time.Location, lim
 			out.Others = append(out.Others, r)
 		}
 	}
-	if out.IDs = f.IDs(); out.IDs > 0 {
+	if ids := f.IDs(); len(ids) > 1 {
+		out.IDs = len(ids)
 		n, err := x.Count(ctx, f, now)
 		out.Known = int(n)
 		return out, err
@@ -89,12 +89,24 @@ func (x *Index) Find(ctx context.Context, typed string, zone *time.Location, lim
 	return out, err
 }
 
-// Missing says, in one safe sentence, which terms of a filter that matches nothing no operation matches even alone: the
-// first three; "" for a filter of one term.
+// onlyID is the id in a text that was pasted with something around it, else the text.
+func onlyID(f filter.OperationExpr, typed string) string {
+	if ids := f.IDs(); len(ids) == 1 {
+		return ids[0]
+	}
+	return typed
+}
+
+// Missing says, in safe sentences, how a filter that matches nothing was understood, and which of its terms no
+// operation matches even alone: the first three; of one term only how it was understood.
 func (x *Index) Missing(ctx context.Context, f filter.OperationExpr, now time.Time) (string, error) {
+	var said strings.Builder
+	for _, read := range f.Understood(now) {
+		said.WriteString(untrusted.Text(read).Line(200) + ". ")
+	}
 	parts := f.Parts()
 	if len(parts) < 2 {
-		return "", nil
+		return strings.TrimSpace(said.String()), nil
 	}
 	var none []string
 	for _, part := range parts {
@@ -111,9 +123,9 @@ func (x *Index) Missing(ctx context.Context, f filter.OperationExpr, now time.Ti
 		}
 	}
 	if len(none) == 0 {
-		return "Each part matches operations, but none matches all.", nil
+		return said.String() + "Each part matches operations, but none matches all.", nil
 	}
-	return "Nothing matches " + strings.Join(none, ", ") + ".", nil
+	return said.String() + "Nothing matches " + strings.Join(none, ", ") + ".", nil
 }
 
 // lookup is one search by what a person typed.
@@ -191,7 +203,7 @@ func (l lookup) matching(ctx context.Context, f filter.OperationExpr, limit int)
 // an abbreviated id. Otherwise the error is an api.Error of kind NotFound, or Usage if several match. It makes no
 // call.
 func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (string, error) {
-	typed = strings.TrimSpace(typed)
+	typed = api.ReadID(typed)
 	l, err := lookup{x, now}.byID(ctx, typed, 5)
 	if err != nil {
 		return "", err
@@ -211,6 +223,10 @@ func (x *Index) Resolve(ctx context.Context, typed string, now time.Time) (strin
 		}
 		return "", &api.Error{Op: "find operation", Kind: api.Usage,
 			Public: fmt.Sprintf("Several operations begin with %q: %s.", typed, said)}
+	case l.Whole && api.Unusual(typed) != "":
+		return "", &api.Error{Op: "find operation", Kind: api.Usage, Rule: api.RuleIdentifier,
+			Public: fmt.Sprintf("No id of the service has %s: %q.", api.Unusual(typed), typed),
+			Remedy: api.Remedy{Kind: api.CopyID}}
 	case l.Whole:
 		return typed, nil
 	}

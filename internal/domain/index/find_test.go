@@ -78,9 +78,9 @@ func TestFindReadsAFilter(t *testing.T) {
 	for typed, want := range map[string]struct {
 		found      int
 		ids, known int
-		read       string
+		missing    string
 	}{
-		"pending": {found: 3}, "reference:SBX": {found: 2}, "oak OR tools": {found: 2}, "harbour pend": {found: 1}, "9,999.25": {read: "9,999.25 is the amount 9999.25"},
+		"pending": {found: 3}, "reference:SBX": {found: 2}, "oak OR tools": {found: 2}, "harbour pend": {found: 1}, "9,999.25": {missing: "9,999.25 is the amount 9999.25."},
 		first + "\n" + second + "," + third[:8] + "…" + third[30:]: {found: 3, ids: 3, known: 3},
 		first + " 00000000-0000-4000-8000-000000000000":            {found: 1, ids: 2, known: 1},
 	} {
@@ -88,8 +88,8 @@ func TestFindReadsAFilter(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", typed, err)
 		}
-		if n := len(l.Beginning) + len(l.Others); n != want.found || l.IDs != want.ids || l.Known != want.known || l.IDs == 0 && strings.Join(l.Read, "; ") != want.read {
-			t.Errorf("%q: %d found, %d of %d ids, read as %q", typed, n, l.Known, l.IDs, l.Read)
+		if n := len(l.Beginning) + len(l.Others); n != want.found || l.IDs != want.ids || l.Known != want.known || l.IDs == 0 && l.Missing != want.missing {
+			t.Errorf("%q: %d found, %d of %d ids, missing %q", typed, n, l.Known, l.IDs, l.Missing)
 		}
 	}
 	wrong := (*filter.Error)(nil)

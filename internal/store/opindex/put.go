@@ -413,7 +413,7 @@ func (b *batch) touch(opid string) {
 
 // derivation is the version of the rule by which newRow makes columns from a record. Increase it if the meaning of a
 // column changes: Derive then derives the rows that an earlier build stored from their records again.
-const derivation = 4
+const derivation = 5
 
 const (
 	derivedName = "derived"   // the derivation of all rows

@@ -56,7 +56,7 @@ var terms = []term{
 	{text: "doc:gq", member: "documents", holds: []string{"one", "untold"}}, {text: "doc=gq", member: "documents", holds: []string{"one", "untold"}},
 	{text: "has:visible", member: "isVisible", holds: []string{"yes"}}, {text: "has:hidden", member: "isVisible", holds: []string{"no"}},
 	{text: "is:parent", member: "isParent", holds: []string{"yes"}}, {text: "amount>4", member: "sourceAmount", holds: []string{"5"}},
-	{text: "amount:..4", member: "sourceAmount", holds: []string{"0"}}, {text: "amount:0,5", member: "sourceAmount", holds: []string{"0", "5"}},
+	{text: "amount:..4", member: "sourceAmount", holds: []string{"0"}}, {text: "amount:0|5", member: "sourceAmount", holds: []string{"0", "5"}},
 	{text: "amount!=5", member: "sourceAmount", holds: []string{"0"}}, {text: "created>2025-01-01", member: "createdAt", holds: []string{"new"}},
 	{text: "created>30d", member: "createdAt", holds: []string{"old"}}, {text: "created<2022", member: "createdAt", holds: []string{"old"}},
 	{text: "status:NEW", member: "status", holds: []string{"NEW"}}, {text: "status:NEW,SUCCESS", member: "status", holds: []string{"NEW", "SUCCESS"}},

@@ -58,7 +58,7 @@ func auditListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return usage("%s", err)
 		}
-		found, err := auditfilter.Find(ctx, a.Audit.Reader, q, f, a.Now())
+		found, err := auditfilter.Find(ctx, a.Audit.Reader, q, f.In(r.zone), a.Now())
 		if err != nil {
 			return err
 		}

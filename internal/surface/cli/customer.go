@@ -65,7 +65,7 @@ func customerListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return usage("%s", err)
 		}
-		found, err := findCustomers(r, ctx, a, q, f.For(ctx))
+		found, err := findCustomers(r, ctx, a, q, f.For(ctx).In(r.zone))
 		if err != nil {
 			return err
 		}

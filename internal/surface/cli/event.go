@@ -37,7 +37,7 @@ func eventListCommand(r *root) *cobra.Command {
 	cmd := f.times(f.flags(&cobra.Command{Long: "With --follow it prints one line per new event until interrupted, " +
 		"after the last --limit ones\nif that is given."}))
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[eventJSON]) error {
-		choose, err := f.choose(ctx, a)
+		choose, err := f.choose(ctx, a, r.zone)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ const lookEvery = time.Second
 // follow prints the new events that the flags ask for, after the last ones, until ctx ends. Events of other contexts
 // have seq numbers in between.
 func follow(ctx context.Context, a *app.App, f *eventFilter, last int, out one[eventJSON]) error {
-	choose, err := f.choose(ctx, a)
+	choose, err := f.choose(ctx, a, out.r.zone)
 	if err != nil {
 		return err
 	}
@@ -319,8 +319,8 @@ func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// choose builds the filter from the flags, for the person of ctx.
-func (f *eventFilter) choose(ctx context.Context, a *app.App) (eventfilter.Expr, error) {
+// choose builds the filter from the flags, for the person of ctx, with its days in zone.
+func (f *eventFilter) choose(ctx context.Context, a *app.App, zone *time.Location) (eventfilter.Expr, error) {
 	var terms []string
 	for _, flag := range []struct {
 		name         string
@@ -358,7 +358,7 @@ func (f *eventFilter) choose(ctx context.Context, a *app.App) (eventfilter.Expr,
 		terms = append(terms, "("+f.expr+")")
 	}
 	e, err = eventfilter.Parse(strings.Join(terms, " "))
-	return e.For(ctx), err
+	return e.For(ctx).In(zone), err
 }
 
 // rejectedJSON is a rejected delivery for programs.

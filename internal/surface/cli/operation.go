@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/untrusted"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
@@ -82,7 +83,10 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 			ids = bufio.NewScanner(r.env.In)
 		}
 		for ids.Scan() {
-			id := strings.TrimSpace(ids.Text())
+			id := ids.Text()
+			if arg == "-" {
+				id = r.pasted(id)
+			}
 			if id == "" {
 				continue
 			}
@@ -399,11 +403,24 @@ func totalsTable(l totalsJSON) *table {
 	return t.none("No operations to total.")
 }
 
-// wholeIDs replaces abbreviated operation ids by complete ones. Commands with many ids resolve each with operationOf.
+// wholeIDs reads the ids in arguments as they were pasted, and replaces abbreviated operation ids by complete ones.
+// Commands with many ids resolve each with operationOf.
 func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string, error) {
 	out := append([]string(nil), args...)
 	for i, arg := range r.row.Args {
-		if arg.Name != "OPID" || arg.Many || i >= len(out) {
+		if arg.Many {
+			for k := i; k < len(out); k++ {
+				out[k] = r.pasted(out[k])
+			}
+		}
+		if !strings.HasSuffix(arg.Name, "ID") || arg.Many || i >= len(out) {
+			continue
+		}
+		out[i] = r.pasted(out[i])
+		if arg.Name != "OPID" {
+			if odd := api.Unusual(out[i]); odd != "" {
+				return nil, usage("no id of the service has %s: %q", odd, out[i])
+			}
 			continue
 		}
 		id, err := a.Index.Resolve(ctx, out[i], a.Now())
@@ -413,6 +430,15 @@ func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string
 		out[i] = id
 	}
 	return out, nil
+}
+
+// pasted is the id in a text, and says so if there is more in it.
+func (r *root) pasted(text string) string {
+	id := api.ReadID(text)
+	if id != strings.TrimSpace(text) {
+		r.say("Read the id %s in %s.", untrusted.Text(id).Line(64), untrusted.Text(text).Quoted())
+	}
+	return id
 }
 
 // operationOf reads the operation with an id or a prefix of it.

@@ -324,7 +324,7 @@ func sayNoted(r *root, ctx context.Context, a *app.App, f filter.OperationExpr, 
 	return err
 }
 
-// sayMissing says what was looked for, and the words of it that match nothing.
+// sayMissing says what was looked for, how it was understood, and the words of it that match nothing.
 func sayMissing(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) error {
 	missing, err := a.Index.Missing(ctx, f, a.Now())
 	if err != nil {

@@ -191,7 +191,7 @@ func TestNoMatchNamesTheWords(t *testing.T) {
 	l := openListed(t)
 	for text, want := range map[string]string{
 		"PENDNIG":                            "No operation in the local index matches “PENDNIG”.",
-		"9,987,654.32":                       "No operation in the local index matches “9,987,654.32”.",
+		"9,987,654.32":                       "No operation in the local index matches “9,987,654.32”. 9,987,654.32 is the amount 9987654.32.",
 		"SUCCESS Meridain 1.23":              "Nothing matches “Meridain”, “1.23”.",
 		"status:PENDIG currency:EUR":         "Nothing matches “status:PENDIG”.",
 		"status:SUCCESS status:PENDING":      "Each part matches operations, but none matches all.",

@@ -61,9 +61,6 @@ func (f *finder) Find(ctx context.Context, q ui.Search) (out ui.Finding, err err
 	}
 	out.Whole, out.Only, out.IDs, out.Known = l.Whole, l.Only(q.Text), l.IDs, l.Known
 	out.Missing = l.Missing
-	for _, r := range l.Read {
-		out.Read = append(out.Read, untrusted.Text(r).Line(80))
-	}
 	for _, r := range l.Beginning {
 		out.Matches = append(out.Matches, foundOperation(r))
 	}

@@ -2,16 +2,10 @@ package filter
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
-	"opdeck/api"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/mask"
 )
 
@@ -26,6 +20,7 @@ const (
 	Le  Op = "<="
 	Gt  Op = ">"
 	Ge  Op = ">="
+	ne  Op = "!="
 )
 
 // Node is a part of an expression: And, Or, Not or *Leaf.
@@ -62,8 +57,7 @@ type Leaf struct {
 	index   int
 	settled bool           // a condition with two values: see settle
 	shown   bool           // a part of a Word: it has two values
-	quoted  bool           // free text that was typed in quotes
-	zone    *time.Location // of the times of a Word; nil: UTC
+	zone    *time.Location // of days and times of day; nil: UTC
 }
 
 // Value is one value as typed, with its meaning.
@@ -76,19 +70,16 @@ type Value struct {
 	lo, hi  point
 	tail    string // Ident: the other end, where the middle is cut
 	whole   bool   // Ident: no beginning, the identifier itself
+	rounded bool   // Money: a range around what people say, such as 137k
+	later   bool   // Time: the second time that clocks show it; not printed
 }
 
 // point is one bound of an ordered value.
 type point struct {
-	set        bool
-	key        string        // Money
-	num        int64         // Count
-	start, end time.Time     // Time: the named span
-	ago        time.Duration // Time: this long before now
-	relative   bool
-	day        int // Time: days from today's beginning, with today set
-	today      bool
-	spoken     *spoken // Time: as people say it, of a Word
+	set bool
+	key string  // Money
+	num int64   // Count
+	at  *moment // Time
 }
 
 func (a And) write(b *strings.Builder, inside level) { join(b, a, " ", inside >= inNot, inAnd) }
@@ -119,17 +110,16 @@ func (n Not) write(b *strings.Builder, _ level) {
 }
 
 func (l *Leaf) write(b *strings.Builder, _ level) {
-	if l.Kind == Free && l.quoted {
-		b.WriteString(Quoted(l.Values[0].Text))
-		return
-	}
 	if l.Kind == Free {
-		b.WriteString(quoteFree(l.Values[0].Text))
+		b.WriteString(Quoted(l.Values[0].Text))
 		return
 	}
 	b.WriteString(l.Field)
 	b.WriteString(string(l.Op))
 	for i, v := range l.Values {
+		if v.later {
+			continue
+		}
 		if i > 0 {
 			b.WriteByte(l.separator())
 		}
@@ -137,37 +127,26 @@ func (l *Leaf) write(b *strings.Builder, _ level) {
 		if v.tail != "" {
 			text += Cut + v.tail
 		}
-		b.WriteString(quote(text, l.Kind))
 		if v.Range {
-			b.WriteString("..")
-			b.WriteString(quote(v.To, l.Kind))
+			text += ".." + v.To
 		}
+		b.WriteString(quote(text, l.Kind))
 	}
 }
 
 // separator is between values: a comma could belong to an amount.
 func (l *Leaf) separator() byte {
-	if l.Kind == Money || l.Kind == Count {
+	if l.Kind == Money {
 		return '|'
 	}
 	return ','
 }
 
-const special = " \t\r\n()\",\\"
+const special = "()\",\\" // and spaces
 
 func quote(s string, k Kind) string {
-	if k.ordered() {
-		return s
-	}
-	if s == "" || strings.ContainsAny(s, special) || strings.ContainsFunc(s, unicode.IsSpace) {
-		return Quoted(s)
-	}
-	return s
-}
-
-func quoteFree(s string) string {
-	if quote(s, Free) != s || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "|") ||
-		s == "OR" || s == "AND" || s == "NOT" || strings.ContainsAny(s, ":=<>!") {
+	if s == "" || k != Money && strings.ContainsAny(s, special) || strings.ContainsFunc(s, unicode.IsSpace) ||
+		strings.ContainsRune(openers+":=<>", []rune(s)[0]) {
 		return Quoted(s)
 	}
 	return s
@@ -306,280 +285,4 @@ func (e Expr[T]) For(ctx context.Context) Expr[T] {
 		return e.Masked()
 	}
 	return e
-}
-
-// joint separates texts that share a column; no folded text contains it.
-const joint = "\x1f"
-
-// Fold is the form for comparing texts: as lists draw them, in lower case, without accents. The store has folded
-// copies of searchable texts.
-func Fold(s string) string {
-	if plain(s) {
-		return strings.ToLower(s)
-	}
-	s, _ = untrusted.Clean(s, len(s)+1) // no NUL, no joint, valid UTF-8
-	s = strings.ReplaceAll(s, string(utf8.RuneError), string(untrusted.Mark))
-	return strings.ToLower(unaccented(strings.ToLower(s)))
-}
-
-// FoldID is the form for comparing identifiers: lower case, accents kept, because identifiers that differ in them
-// are different ones.
-func FoldID(s string) string {
-	if plain(s) {
-		return strings.ToLower(s)
-	}
-	return strings.ReplaceAll(strings.ToLower(Clean(s)), joint, " ")
-}
-
-// letters are those that people type without the accent and Unicode does not take apart.
-var letters = strings.NewReplacer("ł", "l", "ø", "o", "đ", "d", "ð", "d", "ħ", "h", "ı", "i", "ŧ", "t", "ß", "ss",
-	"æ", "ae", "œ", "oe", "þ", "th", "’", "'", "‘", "'", "ʼ", "'")
-
-// unaccented is s without the marks on its letters.
-func unaccented(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range norm.NFD.String(s) {
-		if r < 0x300 || r > 0x36f { // the combining marks of Latin, Greek and Cyrillic
-			b.WriteRune(r)
-		}
-	}
-	return letters.Replace(norm.NFC.String(b.String()))
-}
-
-// JoinTexts packs folded texts into one column: the column contains a folded text if one of them does, and contains
-// Joined(text) if one of them equals it. No texts give "".
-func JoinTexts(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	for _, t := range texts {
-		b.WriteString(joint + Fold(t))
-	}
-	b.WriteString(joint)
-	return b.String()
-}
-
-// Joined is contained in a column made by JoinTexts if one of its texts is s.
-func Joined(s string) string { return joint + Fold(s) + joint }
-
-// Clean replaces what databases reject in a text (NUL, invalid UTF-8) by U+FFFD.
-func Clean(s string) string {
-	if plain(s) {
-		return s
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, string(utf8.RuneError)), "\x00", string(utf8.RuneError))
-}
-
-// plain reports whether all of s is printable ASCII, as most texts are.
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// Keys sort as byte strings in the order of their numbers: a sign (0 for negative), four digits for the number of
-// whole digits, the whole digits, then the decimals without trailing zeros. Negative numbers have complemented digits
-// (9−d) and a final tilde.
-const (
-	keyLeast = "0"
-	// KeyBad is the key of an amount that is not a number; it sorts before all numbers.
-	KeyBad = "!"
-	// KeyNone is the key of a missing amount.
-	KeyNone   = ""
-	maxDigits = 2000
-)
-
-// MoneyKey is the sort key of an amount: KeyNone without one, KeyBad if it is not a number.
-func MoneyKey(m api.Money) string {
-	if m.Empty() {
-		return KeyNone
-	}
-	if m.Unclear {
-		return KeyBad
-	}
-	if key, ok := quickKey(string(m.Units), string(m.Nanos)); ok {
-		return key
-	}
-	d, err := m.Decimal()
-	if err != nil {
-		return KeyBad
-	}
-	key, ok := decimalKey(d.Text('f'))
-	if !ok {
-		return KeyBad
-	}
-	return key
-}
-
-// quickKey is the key of a common amount: positive, at most 18 digits.
-func quickKey(units, nanos string) (key string, ok bool) {
-	if len(units) > 18 || len(nanos) > 9 {
-		return "", false
-	}
-	var b [32]byte
-	k := append(b[:0], "10000"...)
-	units = strings.TrimLeft(units, "0")
-	k[3], k[4] = byte('0'+len(units)/10), byte('0'+len(units)%10)
-	k = append(append(append(k, units...), "000000000"[len(nanos):]...), nanos...)
-	for _, c := range k[5:] {
-		if c < '0' || c > '9' {
-			return "", false
-		}
-	}
-	end := len(k)
-	for end > 5+len(units) && k[end-1] == '0' {
-		end--
-	}
-	return string(k[:end]), true
-}
-
-// decimalKey is the sort key of a typed decimal: digits, one point, a minus; ok is false for anything else, as an
-// exponent or separators.
-func decimalKey(s string) (key string, ok bool) {
-	digits, negative := strings.CutPrefix(s, "-")
-	whole, frac, point := strings.Cut(digits, ".")
-	if strings.Trim(whole+frac, "0123456789") != "" || whole == "" || point && frac == "" || len(digits) > maxDigits {
-		return "", false
-	}
-	whole = strings.TrimLeft(whole, "0")
-	frac = strings.TrimRight(frac, "0")
-	body := fmt.Sprintf("%04d%s%s", len(whole), whole, frac)
-	if !negative || whole+frac == "" {
-		return "1" + body, true
-	}
-	b := []byte(body)
-	for i, c := range b {
-		b[i] = '0' + '9' - c
-	}
-	return "0" + string(b) + "~", true
-}
-
-// KeyDecimal converts a key to the decimal; ok is false for KeyBad and KeyNone.
-func KeyDecimal(key string) (s string, ok bool) {
-	if len(key) < 5 || key[0] != '0' && key[0] != '1' {
-		return "", false
-	}
-	b := []byte(strings.TrimSuffix(key[1:], "~"))
-	sign := ""
-	if key[0] == '0' {
-		sign = "-"
-		for i, c := range b {
-			b[i] = '0' + '9' - c
-		}
-	}
-	var n int
-	if _, err := fmt.Sscanf(string(b[:4]), "%d", &n); err != nil || len(b) < 4+n {
-		return "", false
-	}
-	whole, frac := string(b[4:4+n]), string(b[4+n:])
-	if whole == "" {
-		whole = "0"
-	}
-	if frac != "" {
-		frac = "." + frac
-	}
-	return sign + whole + frac, true
-}
-
-// Row is one line of the table of fields.
-type Row struct{ Name, Kind, Example, Help string }
-
-// Rows describes the fields, in the table's order.
-func (t *Table[T]) Rows() []Row {
-	var rows []Row
-	for _, f := range t.fields {
-		name := strings.Join(append([]string{f.Name}, f.Aliases...), ", ")
-		if f.Kind == Free {
-			name = "(no field)"
-		}
-		help := f.Help
-		if f.Kind == Flag {
-			help += ": " + strings.Join(f.Values, ", ")
-		}
-		rows = append(rows, Row{name, f.Kind.word(), f.Example, help})
-	}
-	return rows
-}
-
-// grammar is the part of the help that all tables share.
-const grammar = `Terms beside each other must all match; with OR between them, one must match; brackets group; ` +
-	`a minus before a term (or NOT) negates it.
-field:value      words are equal, texts contain the value, identifiers begin with it; case does not matter
-field:a,b,c      one of the values
-field=value      texts: the whole text is equal; field!=value is the opposite
-field>=value     amounts, times and numbers also take < <= > and ranges: ` +
-	`amount:100..500, created:2026-01..2026-03, amount:..10
-times            2026, 2026-01, 2026-01-31, 2026-01-31T10:00Z (UTC; ` +
-	`a date means the whole day: created>2026-01-31 starts on 1 February)
-                 ages 30m 2h 3d 2w: updated<2h changed within the last two hours, ` +
-	`created>3d more than three days ago; today, yesterday
-amounts          exact decimals: 1000.50, 1,000.50, -5; never rounded; ` +
-	`a list is amount:100|200
-words            without a field: what a list shows, in any text, without case or accents; several narrow
-"free text"      in quotes: contained in any text as it is; ` +
-	`quoted text may contain spaces and : = < > ( ) , and \" is a quote`
-
-// Help describes the language for a screen: the grammar, then the fields.
-func (t *Table[T]) Help() string {
-	rows := t.Rows()
-	w := [3]int{}
-	for _, r := range rows {
-		w[0], w[1], w[2] = max(w[0], len(r.Name)), max(w[1], len(r.Kind)), max(w[2], len(r.Example))
-	}
-	var b strings.Builder
-	b.WriteString(grammar + "\n\n")
-	for _, r := range rows {
-		fmt.Fprintf(&b, "%-*s  %-*s  %-*s  %s\n", w[0], r.Name, w[1], r.Kind, w[2], r.Example, r.Help)
-	}
-	return b.String()
-}
-
-// guideWidth bounds the lines of Guide, in cells, except for longer words: the help fits a window of 80.
-const guideWidth = 68
-
-// Guide describes the language in short lines for a help screen: the grammar, then the fields with examples.
-func (t *Table[T]) Guide() []string {
-	var out []string
-	for _, line := range strings.Split(grammar, "\n") {
-		name, rest, ok := strings.Cut(line, "  ")
-		if rest = strings.TrimSpace(rest); !ok || strings.HasPrefix(line, " ") {
-			name, rest = "", strings.TrimSpace(line)
-		}
-		if name == "" && len(out) == 0 {
-			out = append(out, fold(rest, 0)...)
-			continue
-		}
-		lines := fold(rest, 14)
-		if len(name) < 13 {
-			lines[0] = fmt.Sprintf("%-14s", name) + lines[0][14:]
-		} else {
-			lines = append([]string{name}, lines...)
-		}
-		out = append(out, lines...)
-	}
-	out = append(out, "")
-	for _, r := range t.Rows() {
-		out = append(out, fmt.Sprintf("%-30s %s", r.Name, r.Example))
-		out = append(out, fold(r.Help, 2)...)
-	}
-	return out
-}
-
-// fold wraps a line between words and indents each part.
-func fold(s string, indent int) []string {
-	var out []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && indent+len(line)+1+len(word) > guideWidth {
-			out = append(out, strings.Repeat(" ", indent)+line)
-			line = ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(out, strings.Repeat(" ", indent)+line)
 }

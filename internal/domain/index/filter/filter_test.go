@@ -76,7 +76,7 @@ func TestErrorsPointAtTheColumn(t *testing.T) {
 		col  int
 		says string
 	}{
-		"statsu:X": {1, `Did you mean "status"`}, "status:PENDING é colour:red": {18, "There is no field"}, "amount>=1,5": {10, "Only one value"},
+		"statsu:X": {1, `Did you mean "status"`}, "status:PENDING é colour:red": {18, "There is no field"}, "amount>=1|5": {10, "Only one value"}, "amount:5,1,682": {8, "amounts has bars"},
 		"amount>=abc": {9, "Write digits with a point"}, "amount:1e5": {8, "is not an amount"}, "created>soon": {9, "is not a time"}, "docs>x": {6, "whole number"},
 		"has:wings": {5, "Known are locked"}, "status>5": {7, "cannot be compared"}, "(a": {1, "not closed"}, "a)": {2, "no opening bracket"},
 		`"abc`: {1, "quote is not closed"}, "a OR": {5, "missing at the end"}, "OR a": {1, "before it"}, "a AND": {3, "AND needs"}, "- a": {1, "minus has no term"},
@@ -95,7 +95,7 @@ func TestErrorsPointAtTheColumn(t *testing.T) {
 func TestCanonical(t *testing.T) {
 	for in, want := range map[string]string{
 		" STATUS:A   opid:b ": "status:A id:b", "(a)": "a", "((a b) c)": "a b c", "a OR (b OR c)": "a OR b OR c", "(a OR b) c": "(a OR b) c",
-		"-(a b)": "-(a b)", "-(-(a))": "a", "amount=5": "amount:5", "ref!=x": "-reference=x", `"a b"`: `"a b"`, `"a"`: `"a"`, "amount:0,5": "amount:0|5", "amount:1,682.00,5": "amount:1,682.00|5", "-5 NOT 5": "-5 NOT 5", "22 Nov, x": "22 Nov x", `"OR"`: `"OR"`, `"-x"`: `"-x"`,
+		"-(a b)": "-(a b)", "-(-(a))": "a", "amount=5": "amount:5", "ref!=x": "-reference=x", `"a b"`: `"a b"`, `"a"`: `"a"`, "amount:0,5": "amount:0,5", "amount:1,682.00|5": "amount:1,682.00|5", "amount:1 682": `amount:"1 682"`, "-5 NOT 5": "-5 NOT 5", "22 Nov, x": "22 Nov x", `"OR"`: `"OR"`, `"-x"`: `"-x"`,
 		`customer:"a\"b\\"`: `customer:"a\"b\\"`, "a b OR c": "a b OR c", "a (b OR c d)": "a (b OR c d)", "status:A,B": "status:A,B", "amount:1..": "amount:1..",
 	} {
 		e, err := Parse(in)
@@ -185,7 +185,7 @@ func TestHelpNamesEveryField(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"status:PENDING amount>=1.5 OR -(a \"b c\")", "created:2026-01..3d", "a\x00:=\"", "-!=<>:,,|()", "has:locked,doc"} {
+	for _, s := range []string{"status:PENDING amount>=1.5 OR -(a \"b c\")", "created:2026-01..3d", "a\x00:=\"", "-!=<>:,,|()", "has:locked,doc", "amount:€ 1 682,00|137k “a b” –x status：A≥5 26/11 last week", "created:\"2 Jan..\"NOT 05/06 US$5 …"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {

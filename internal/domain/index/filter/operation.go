@@ -18,7 +18,7 @@ type OperationExpr = Expr[api.Operation]
 // Parse reads a filter over operations; see Table.Parse.
 func Parse(input string) (OperationExpr, error) { return Operations().Parse(input) }
 
-var operations = NewTable(operationFields()...).Shown()
+var operations = NewTable(operationFields()...)
 
 // Operations is the language of the operations list. The caller must not change it.
 func Operations() *Table[api.Operation] { return operations }
@@ -363,7 +363,6 @@ type Table[T any] struct {
 	fields []Field[T]
 	byName map[string]int
 	free   int
-	words  bool // words without a field mean what lists show: see Word
 }
 
 // NewTable returns a table. It panics if two fields share a name or none is Free.
@@ -384,12 +383,6 @@ func NewTable[T any](fields ...Field[T]) *Table[T] {
 	if t.free < 0 {
 		panic("filter: a table needs a field of kind Free")
 	}
-	return t
-}
-
-// Shown is t, in which words without a field mean what lists show, not only texts.
-func (t *Table[T]) Shown() *Table[T] {
-	t.words = true
 	return t
 }
 

@@ -1,18 +1,18 @@
 package filter
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// value checks one value against its field and interprets it.
-func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
-	val := Value{Text: v.text}
+// value checks one value against its field and interprets it. codes are the currencies that an amount names.
+func (p *parser[T]) value(f Field[T], op Op, v token) (val Value, codes []string, err error) {
+	val = Value{Text: v.text}
 	if Fold(v.text) == "" {
-		return val, p.fail(v.pos, "A value for %s is missing.", "Write "+f.Example+".", f.Name)
+		return val, nil, fail(v.pos, "A value for %s is missing.", "Write "+f.Example+".", f.Name)
 	}
 	switch {
 	case f.Kind == Flag:
@@ -21,133 +21,94 @@ func (p *parser[T]) value(f Field[T], op Op, v token) (Value, error) {
 			val.Text = one
 		}
 		if !slices.Contains(f.Values, val.Text) {
-			return val, p.fail(v.pos, "%s:%s is not known.", fmt.Sprintf("Known are %s.", strings.Join(f.Values, ", ")), f.Name,
-				v.text)
+			return val, nil, fail(v.pos, "%s:%s is not known.", "Known are "+strings.Join(f.Values, ", ")+".", f.Name, v.text)
 		}
 	case f.Kind == Ident && len(v.text) > 1:
 		val = identValue(strings.TrimSuffix(v.text, "*")) // an identifier matches by prefix anyway
 	case f.Kind.ordered():
 		return p.orderedValue(f, op, v)
 	}
-	return val, nil
+	return val, nil, nil
 }
 
-func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (Value, error) {
-	val := Value{Text: v.text}
+func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (val Value, codes []string, err error) {
 	lo, hi, isRange := strings.Cut(v.text, "..")
 	if !isRange {
-		var err error
-		val.lo, err = p.point(f, v.text, v.pos)
-		return val, err
+		return p.point(f, v.text, op != Has, v.pos)
 	}
 	if op != Has {
-		return val, p.fail(v.pos, "A range cannot follow %s.", "Write "+f.Name+":from..to.", op)
+		return val, nil, fail(v.pos, "A range cannot follow %s.", "Write "+f.Name+":from..to.", op)
 	}
 	if lo == "" && hi == "" {
-		return val, p.fail(v.pos, "The range has no start and no end.", "Write "+f.Name+":from..to; one end may be left out.")
+		return val, nil, fail(v.pos, "The range has no start and no end.",
+			"Write "+f.Name+":from..to; one end may be left out.")
 	}
-	val.Text, val.To, val.Range = lo, hi, true
-	var err error
-	if lo != "" {
-		if val.lo, err = p.point(f, lo, v.pos); err != nil {
-			return val, err
+	val = Value{Text: lo, To: hi, Range: true}
+	for i, s := range []string{lo, hi} {
+		if s == "" {
+			continue
+		}
+		end, of, err := p.point(f, s, true, v.pos+i*(utf8.RuneCountInString(lo)+2))
+		if err != nil {
+			return val, nil, err
+		}
+		if codes = append(codes, of...); i == 0 {
+			val.lo = end.lo
+		} else {
+			val.hi = end.lo
 		}
 	}
-	if hi != "" {
-		if val.hi, err = p.point(f, hi, v.pos+len(lo)+2); err != nil {
-			return val, err
-		}
-	}
-	return val, nil
+	return val, codes, nil
 }
 
-// ungrouped is a whole number without the commas of its thousands.
-func ungrouped(s string) string {
-	if grouped.MatchString(strings.TrimPrefix(s, "-")) {
-		return strings.ReplaceAll(s, ",", "")
-	}
-	return s
-}
-
-func (p *parser[T]) point(f Field[T], s string, pos int) (point, error) {
+// point reads one amount, time or number; whole: an amount is not rounded.
+func (p *parser[T]) point(f Field[T], s string, whole bool, pos int) (val Value, codes []string, err error) {
+	val = Value{Text: s}
 	switch f.Kind {
 	case Money:
-		digits, _ := readAmount(s)
-		key, ok := decimalKey(digits)
+		a, ok := readAmount(s)
+		if ok {
+			val, ok = a.value(a.text, whole)
+		}
 		if !ok {
-			return point{}, p.fail(pos, "%q is not an amount.", "Write digits with a point: 1000.50 or 1,000.50.", s)
-		}
-		return point{set: true, key: key}, nil
-	case Count:
-		n, err := strconv.ParseInt(ungrouped(s), 10, 64)
-		if err != nil {
-			return point{}, p.fail(pos, "%q is not a whole number.", "Write "+f.Example+".", s)
-		}
-		return point{set: true, num: n}, nil
-	}
-	at, ok := parseMoment(s)
-	if !ok {
-		return point{}, p.fail(pos, "%q is not a time.",
-			"Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age (30m, 2h, 3d, 2w) or today.", s)
-	}
-	return at, nil
-}
-
-var layouts = []struct {
-	layout string
-	end    func(time.Time) time.Time
-}{
-	{"2006", func(t time.Time) time.Time { return t.AddDate(1, 0, 0) }},
-	{"2006-01", func(t time.Time) time.Time { return t.AddDate(0, 1, 0) }},
-	{"2006-01-02", func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }},
-	{"2006-01-02T15:04", func(t time.Time) time.Time { return t.Add(time.Minute) }},
-	{"2006-01-02T15:04Z07:00", func(t time.Time) time.Time { return t.Add(time.Minute) }},
-	{"2006-01-02T15:04:05", func(t time.Time) time.Time { return t.Add(time.Second) }},
-	{time.RFC3339, func(t time.Time) time.Time { return t.Add(time.Second) }},
-}
-
-// parseMoment parses a date or time (UTC by default), which means its whole span; an age; or "today", "yesterday".
-func parseMoment(s string) (point, bool) {
-	switch strings.ToLower(s) {
-	case "now":
-		return point{set: true, relative: true}, true
-	case "today":
-		return point{set: true, today: true}, true
-	case "yesterday":
-		return point{set: true, today: true, day: -1}, true
-	}
-	if ago, ok := parseAge(s); ok {
-		return point{set: true, relative: true, ago: ago}, true
-	}
-	for _, l := range layouts {
-		if t, err := time.Parse(l.layout, s); err == nil && t.Year() > 1 && t.Year() < 9999 {
-			if frac := t.Nanosecond(); frac != 0 { // an exact time
-				return point{set: true, start: t, end: t.Add(time.Microsecond)}, true
+			hint := "Write digits with a point: 1000.50 or 1,000.50."
+			if strings.Contains(s, ",") {
+				hint += " A list of amounts has bars: 100|200."
 			}
-			return point{set: true, start: t, end: l.end(t)}, true
+			return val, nil, fail(pos, "%q is not an amount.", hint, s)
 		}
+		return val, a.codes, nil
+	case Count:
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return val, nil, fail(pos, "%q is not a whole number.", "Write "+f.Example+".", s)
+		}
+		val.lo = point{set: true, num: n}
+		return val, nil, nil
 	}
-	return point{}, false
+	at, ok := readAge(s)
+	both := ""
+	if !ok {
+		at, ok, both = readMoment(s)
+	}
+	switch val.lo = (point{set: true, at: &at}); {
+	case both != "":
+		return val, nil, fail(pos, "%q can be %s.", "Write the month as a word.", s, both)
+	case !ok:
+		return val, nil, fail(pos, "%q is not a time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age "+
+			`(30m, 2h, 3d, 2w), or a day as people say it: today, monday, "last week", "26 Nov", 26/11.`, s)
+	}
+	return val, nil, nil
 }
 
-const day = 24 * time.Hour
-
-var ageUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day,
-	'y': 365 * day}
-
-func parseAge(s string) (time.Duration, bool) {
-	if len(s) < 2 || len(s) > 6 {
-		return 0, false
+// twins are v, and if v is a time of day that clocks can show twice, the second time too.
+func (v Value) twins(op Op) []Value {
+	if op != Has || v.Range || v.lo.at == nil || !v.lo.at.twice {
+		return []Value{v}
 	}
-	unit, ok := ageUnits[s[len(s)-1]|0x20]
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s[:len(s)-1], 10, 32)
-	if err != nil || int64(n) > int64(200*365*day/unit) {
-		return 0, false
-	}
-	return time.Duration(n) * unit, true
+	second := v
+	second.later = true
+	return []Value{v, second}
 }
 
 // Bounds is the range of an ordered value: Lo and Hi, each inclusive or not; a missing bound is open.
@@ -162,7 +123,7 @@ func (b Bounds[K]) holds(k K) bool {
 }
 
 func compare[K string | int64](op Op, v Value, of func(point) K) Bounds[K] {
-	if v.Range {
+	if v.Range || v.rounded {
 		return Bounds[K]{Lo: of(v.lo), Hi: of(v.hi), HasLo: v.lo.set, HasHi: v.hi.set, LoWith: true, HiWith: true}
 	}
 	k := of(v.lo)
@@ -221,44 +182,38 @@ func (l *Leaf) TimeBounds(v Value, now time.Time) Bounds[int64] {
 }
 
 func (l *Leaf) timeBounds(v Value, now time.Time) Bounds[int64] {
-	if v.lo.spoken != nil {
-		from, to := v.lo.spoken.span(now, l.zone)
-		return Bounds[int64]{Lo: from, HasLo: true, LoWith: true, Hi: to, HasHi: true}
+	if now = now.UTC(); l.zone != nil {
+		now = now.In(l.zone)
 	}
-	lo, loEnd := v.lo.span(now)
 	if v.Range {
-		_, hi := v.hi.span(now)
-		b := Bounds[int64]{Lo: lo, HasLo: v.lo.set, LoWith: true, Hi: hi, HasHi: v.hi.set}
+		b := Bounds[int64]{HasLo: v.lo.set, LoWith: true, HasHi: v.hi.set}
+		if b.HasLo {
+			from, _ := v.lo.at.span(now, false)
+			b.Lo = from.UnixMicro()
+		}
+		if b.HasHi {
+			_, to := v.hi.at.span(now, true)
+			b.Hi = to.UnixMicro()
+		}
 		return b
 	}
 	op := l.Op
-	if v.lo.relative { // an age: older is earlier
+	if v.lo.at.age { // older is earlier
 		op = map[Op]Op{Lt: Ge, Le: Ge, Has: Ge, Gt: Lt, Ge: Lt}[op]
 	}
+	from, to := v.lo.at.span(now, v.later)
+	lo, hi := from.UnixMicro(), to.UnixMicro()
 	switch op {
 	case Lt:
 		return Bounds[int64]{Hi: lo, HasHi: true}
 	case Le:
-		return Bounds[int64]{Hi: loEnd, HasHi: true}
+		return Bounds[int64]{Hi: hi, HasHi: true}
 	case Gt:
-		return Bounds[int64]{Lo: loEnd, HasLo: true, LoWith: true}
+		return Bounds[int64]{Lo: hi, HasLo: true, LoWith: true}
 	case Ge:
 		return Bounds[int64]{Lo: lo, HasLo: true, LoWith: true}
 	}
-	return Bounds[int64]{Lo: lo, HasLo: true, LoWith: true, Hi: loEnd, HasHi: true}
-}
-
-// span is the time of a point, in µs, excluding its end.
-func (p point) span(now time.Time) (start, end int64) {
-	switch {
-	case p.today:
-		d := now.UTC().Truncate(day).AddDate(0, 0, p.day)
-		return d.UnixMicro(), d.AddDate(0, 0, 1).UnixMicro()
-	case p.relative:
-		at := now.Add(-p.ago).UnixMicro()
-		return at, at + 1
-	}
-	return p.start.UnixMicro(), p.end.UnixMicro()
+	return Bounds[int64]{Lo: lo, HasLo: true, LoWith: true, Hi: hi, HasHi: true}
 }
 
 // A term is true, false or unknown for a record: unknown if the record lacks the value that the term compares. A filter

@@ -1,14 +1,15 @@
 package filter
 
 import (
-	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"opdeck/api"
 	"opdeck/api/redact"
 )
 
@@ -18,7 +19,9 @@ import (
 type Word struct {
 	Text  string
 	Means Node
-	read  string // how it was understood, if it is more than a text
+	read  string  // how it was understood, if it is more than a text
+	at    *moment // the time that it is
+	ids   []string
 }
 
 func (w Word) write(b *strings.Builder, _ level) { b.WriteString(w.Text) }
@@ -33,35 +36,37 @@ const (
 	shortestCode = 3 // characters of the beginning of a code
 	shortestID   = 4 // and of an identifier without a digit
 	longestCount = 3 // digits of a number that is no amount
-	longestPhase = 4 // words of a day, or of a moment
 )
 
 // words is the node of the words that begin with k: as many as belong together.
 func (p *parser[T]) words(k token) Node {
-	if ids, n := p.idsFrom(k); len(ids) > 1 {
+	if next := p.peek(); next.kind == tField && isLabel(k) {
+		if kind, _ := p.t.kindOf(next.text); kind == Ident {
+			return Word{Text: k.text, Means: And{}} // a label, as of "Operation ID: …"
+		}
+	}
+	if ids, n := p.idsFrom(k); len(ids) > 1 || len(ids) == 1 && (n > 1 || ids[0] != k.text) {
 		p.i += n - 1
 		return p.t.listOf(ids)
 	}
 	run := p.run(k)
-	for n := len(run); n > 1; n-- {
+	for n := len(run); n > 0; n-- {
 		text := strings.Join(run[:n], " ")
-		if at, ok := speak(text); ok {
+		_, isMoment, both := spoken(text)
+		_, isAmount := readAmount(text)
+		if n == 1 || isMoment || both != "" || isAmount {
 			p.i += n - 1
-			return p.t.word(text, &at)
+			return p.t.word(text, run[:n])
 		}
 	}
-	at, ok := speak(k.text)
-	if !ok {
-		return p.t.word(k.text, nil)
-	}
-	return p.t.word(k.text, &at)
+	return nil
 }
 
-// run lists k and the bare words behind it, at most as many as a moment has.
+// run lists k and the bare words behind it, at most as many as a moment or an amount has.
 func (p *parser[T]) run(k token) []string {
 	out := []string{k.text}
 	for _, next := range p.toks[p.i:] {
-		if next.kind != tWord || next.quoted || len(out) == longestPhase {
+		if next.kind != tWord || next.quoted || len(out) == wordsOfMoment {
 			break
 		}
 		out = append(out, next.text)
@@ -75,19 +80,38 @@ var (
 	shortID = regexp.MustCompile(`(?i)^[0-9a-z_-]{4,}(…|\.\.\.)[0-9a-z_-]{4,}$`)
 )
 
-// idsFrom lists the identifiers of a pasted list, and the number of its words.
+// idIn is the one identifier in a word, complete or as lists abbreviate it.
+func idIn(word string) (id string, ok bool) {
+	id = api.ReadID(word)
+	return id, wholeID.MatchString(id) || shortID.MatchString(id) && hasDigit(id)
+}
+
+// labels are the words that mails and sheets write before an identifier.
+var labels = []string{"operation", "payment", "transaction", "customer", "opid", "cuid", "id", "no", "ref"}
+
+func isLabel(k token) bool {
+	return k.kind == tWord && !k.quoted && slices.Contains(labels, strings.ToLower(strings.TrimRight(k.text, ":#.")))
+}
+
+// idsFrom lists the identifiers of a pasted list, behind labels or not, and the number of its words.
 func (p *parser[T]) idsFrom(k token) (ids []string, words int) {
-	for _, next := range append([]token{k}, p.toks[p.i:]...) {
-		parts := strings.FieldsFunc(next.text, func(r rune) bool { return r == ',' || r == ';' })
-		for _, id := range parts {
-			if !wholeID.MatchString(id) && !(shortID.MatchString(id) && strings.ContainsAny(id, "0123456789")) {
+	next := append([]token{k}, p.toks[p.i:]...)
+	for len(next) > 1 && isLabel(next[0]) {
+		next, words = next[1:], words+1
+	}
+	for _, one := range next {
+		var all []string
+		for _, part := range strings.FieldsFunc(one.text, func(r rune) bool { return r == ',' || r == ';' }) {
+			id, ok := idIn(part)
+			if !ok {
 				return ids, words
 			}
+			all = append(all, id)
 		}
-		if next.kind != tWord || next.quoted {
+		if one.kind != tWord || one.quoted {
 			return ids, words
 		}
-		ids, words = append(ids, parts...), words+1
+		ids, words = append(ids, all...), words+1
 	}
 	return ids, words
 }
@@ -98,23 +122,17 @@ func (t *Table[T]) listOf(ids []string) Node {
 	for _, id := range ids {
 		l.Values = append(l.Values, identValue(id))
 	}
-	return Word{strings.Join(ids, " "), t.each(l, func(f Field[T]) bool { return f.Kind == Ident }),
-		"any of " + strconv.Itoa(len(ids)) + " ids"}
+	w := Word{Text: strings.Join(ids, " "), Means: t.each(l), ids: ids}
+	if len(ids) == 1 {
+		w.Means = append(t.each(l), t.text(ids[0]))
+	}
+	return w
 }
 
-// IDs is the number of identifiers of a filter that is a pasted list of them, else 0.
-func (e Expr[T]) IDs() int {
-	w, ok := e.root.(Word)
-	if !ok {
-		return 0
-	}
-	n := 0
-	e.Of(w.Means).Leaves(func(l *Leaf) {
-		if l.Kind == Ident && len(l.Values) > 1 {
-			n = len(l.Values)
-		}
-	})
-	return n
+// IDs are the identifiers of a filter that is nothing but identifiers.
+func (e Expr[T]) IDs() []string {
+	w, _ := e.root.(Word)
+	return w.ids
 }
 
 // Cut is where lists cut a text.
@@ -126,11 +144,11 @@ func identValue(text string) Value {
 	return Value{Text: head, tail: tail}
 }
 
-// each is l for every field that is of the kind that l compares.
-func (t *Table[T]) each(l *Leaf, is func(Field[T]) bool) Or {
+// each is l for every field that is of the kind that l compares, and for which is holds.
+func (t *Table[T]) each(l *Leaf, is ...func(Field[T]) bool) Or {
 	var out Or
 	for i, f := range t.fields {
-		if f.Kind == l.Kind && is(f) {
+		if f.Kind == l.Kind && (len(is) == 0 || is[0](f)) {
 			one := *l
 			one.Field, one.index = f.Name, i
 			out = append(out, &one)
@@ -139,47 +157,60 @@ func (t *Table[T]) each(l *Leaf, is func(Field[T]) bool) Or {
 	return out
 }
 
-func always[T any](Field[T]) bool { return true }
-
-// word is the node of one word, or of the words of one time.
-func (t *Table[T]) word(text string, at *spoken) Node {
+// word is the node of a word, or of the words of one time or amount.
+func (t *Table[T]) word(text string, words []string) Node {
 	w := Word{Text: text}
 	core := strings.TrimRight(strings.ReplaceAll(text, "...", Cut), ",;")
 	head, tail, wasCut := strings.Cut(core, Cut)
 	var means Or
-	add := func(read string, more Or) {
-		if means = append(means, more...); read != "" && len(more) > 0 && w.read == "" {
-			w.read = read
+	if at, ok, both := spoken(text); ok {
+		w.at = &at
+		means = append(means, t.times(&at)...)
+	} else if both != "" {
+		w.read = "searched as a text: as a day it can be " + both
+	} else if a, ok := readAmount(core); ok && !wasCut {
+		if n := t.amounts(a); n != nil {
+			means, w.read = append(means, n), a.says(core)
 		}
+	} else if cut := cutAmount(head); cut != nil && wasCut && tail == "" {
+		means = append(means, t.each(&Leaf{Kind: Money, Op: Has, Values: cut, shown: true})...)
+		w.read = "an amount that begins with " + head
 	}
-	switch {
-	case at != nil:
-		add(at.String(), t.times(at))
-	case !wasCut:
-		read, all := t.amounts(core)
-		add(read, all)
-		add("", t.counts(core))
-	case tail == "":
-		add("an amount that begins with "+head, t.each(&Leaf{Kind: Money, Op: Has, Values: cutAmount(head), shown: true},
-			func(Field[T]) bool { return cutAmount(head) != nil }))
+	if len(words) > 1 && w.at == nil { // an amount with spaces may also be several words
+		var all And
+		for _, one := range words {
+			all = append(all, t.word(one, nil))
+		}
+		means = append(means, all)
 	}
-	if at == nil {
-		add("", t.codes(head, wasCut))
+	if len(words) < 2 && w.at == nil {
+		if !wasCut {
+			means = append(means, t.counts(core)...)
+		}
+		means = append(means, t.codes(head, wasCut)...)
 		if idLike(head) || wasCut && head != "" {
-			add("", t.each(&Leaf{Kind: Ident, Op: Has, Values: []Value{identValue(core)}, shown: true}, always[T]))
+			means = append(means, t.each(&Leaf{Kind: Ident, Op: Has, Values: []Value{identValue(core)}, shown: true})...)
 		}
 	}
-	var text2 And
+	var texts And
 	for _, part := range []string{head, tail} {
 		part = strings.ReplaceAll(part, redact.Dot, "") // what is masked is not in the texts
 		if Fold(part) != "" {
-			text2 = append(text2, t.text(part))
+			texts = append(texts, t.text(part))
 		}
 	}
-	if w.Means = flat(append(means, flat(text2))); len(text2) == 0 {
+	if w.Means = flat(append(means, flat(texts))); len(texts) == 0 {
 		w.Means = t.text(text)
 	}
 	return w
+}
+
+// spoken is readMoment of bare words: four digits are a number.
+func spoken(s string) (m moment, ok bool, both string) {
+	if len(s) == 4 && strings.Trim(s, "0123456789") == "" {
+		return m, false, ""
+	}
+	return readMoment(s)
 }
 
 // text is the condition that a text contains s.
@@ -193,26 +224,39 @@ func idLike(s string) bool {
 	return n >= shortestID || n > 1 && strings.ContainsAny(s, "0123456789")
 }
 
-func (t *Table[T]) times(at *spoken) Or {
-	v := Value{lo: point{set: true, spoken: at}}
-	return t.each(&Leaf{Kind: Time, Op: Has, Values: []Value{v}, shown: true},
-		func(f Field[T]) bool { return f.Age == (at.step > 0) })
+// times compares the times that lists draw as days, or as ages; all if it has no such.
+func (t *Table[T]) times(at *moment) Or {
+	l := &Leaf{Kind: Time, Op: Has, Values: Value{lo: point{set: true, at: at}}.twins(Has), shown: true}
+	if out := t.each(l, func(f Field[T]) bool { return f.Age == at.drawn }); out != nil {
+		return out
+	}
+	return t.each(l)
 }
 
-func (t *Table[T]) amounts(s string) (read string, all Or) {
-	digits, ok := readAmount(s)
-	if !ok {
-		return "", nil
+// amounts compares all amounts, and the currencies if it has some; nil: it is none.
+func (t *Table[T]) amounts(a amount) Node {
+	v, ok := a.value(a.digits, false)
+	all := t.each(&Leaf{Kind: Money, Op: Has, Values: []Value{v}, shown: true})
+	if !ok || all == nil {
+		return nil
 	}
-	key, ok := decimalKey(digits)
-	if !ok {
-		return "", nil
+	if of := t.currencies(a.codes); of != nil {
+		return And{flat(all), of}
 	}
-	if separated(s) {
-		read = "the amount " + digits
+	return flat(all)
+}
+
+// currencies compares the currencies of a row; nil: no codes, or it has none.
+func (t *Table[T]) currencies(codes []string) Node {
+	l := &Leaf{Kind: Code, Op: Has, shown: true}
+	for _, c := range codes {
+		l.Values = append(l.Values, Value{Text: c})
 	}
-	v := Value{Text: digits, lo: point{set: true, key: key}}
-	return read, t.each(&Leaf{Kind: Money, Op: Has, Values: []Value{v}, shown: true}, always[T])
+	all := t.each(l, func(f Field[T]) bool { return strings.HasSuffix(f.Name, "currency") })
+	if codes == nil || all == nil {
+		return nil
+	}
+	return flat(all)
 }
 
 func (t *Table[T]) counts(s string) Or {
@@ -221,10 +265,13 @@ func (t *Table[T]) counts(s string) Or {
 		return nil
 	}
 	v := Value{Text: s, lo: point{set: true, num: int64(n)}}
-	return t.each(&Leaf{Kind: Count, Op: Has, Values: []Value{v}, shown: true}, always[T])
+	return t.each(&Leaf{Kind: Count, Op: Has, Values: []Value{v}, shown: true})
 }
 
 func (t *Table[T]) codes(s string, wasCut bool) Or {
+	if of := codesOf(s); of != nil && signs[[]rune(s)[0]] != nil { // a currency's sign
+		return Or{t.currencies(of)}
+	}
 	l := &Leaf{Kind: Code, Op: isWord, Values: []Value{{Text: s}}, shown: true}
 	if n := utf8.RuneCountInString(s); n >= shortestCode || wasCut && n > 0 {
 		l.Op = begins
@@ -234,7 +281,9 @@ func (t *Table[T]) codes(s string, wasCut bool) Or {
 
 // noise reports whether a word has neither letters nor digits, like the signs that lists draw beside words.
 func (w Word) noise() bool {
-	return !strings.ContainsFunc(w.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	return !strings.ContainsFunc(w.Text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || signs[r] != nil
+	})
 }
 
 // withoutNoise drops what signs mean if words are beside them.
@@ -253,40 +302,53 @@ func withoutNoise(all And) {
 	}
 }
 
-// String says when it is.
-func (s *spoken) String() string {
-	switch {
-	case s.step > 0:
-		return "changed about then"
-	case s.day == "":
-		return ""
-	case s.exact > 0:
-		return "created in " + s.wall.Format("2006-01-02 15:04")
-	case strings.Contains(s.day, "2006"):
-		return "created on " + s.wall.Format(time.DateOnly)
-	}
-	return "created on " + s.wall.Format("2 January")
-}
-
-// Understood says how words were understood that are more than a text, and how amounts with separators were.
-func (e Expr[T]) Understood() []string {
+// Understood says how words and values were understood that are more than a text: days, and amounts that are not
+// written as a list draws them.
+func (e Expr[T]) Understood(now time.Time) []string {
 	var out []string
+	add := func(typed, said string) {
+		if said != "" {
+			out = append(out, typed+" is "+said)
+		}
+	}
+	there := func(l *Leaf) time.Time {
+		if l.zone != nil {
+			return now.In(l.zone)
+		}
+		return now.UTC()
+	}
 	walk(e.root, func(n Node) {
 		switch n := n.(type) {
 		case Word:
-			if n.read != "" {
-				out = append(out, n.Text+" is "+n.read)
+			if add(n.Text, n.read); len(n.ids) > 1 {
+				add(n.Text, "any of "+strconv.Itoa(len(n.ids))+" ids")
+			}
+			if n.at != nil {
+				rebuild(n.Means, func(l *Leaf) Node {
+					if l.Kind == Time {
+						add(n.Text, n.at.says(there(l)))
+					}
+					return l
+				})
 			}
 		case *Leaf:
 			for _, v := range n.Values {
-				if n.Kind == Money && !v.Range && grouped.MatchString(v.Text) {
-					out = append(out, fmt.Sprintf("%s is one amount, a list is %s:%s", v.Text, n.Field,
-						strings.ReplaceAll(v.Text, ",", "|")))
+				switch {
+				case v.Range || v.later || v.Missing:
+				case n.Kind == Money:
+					a, _ := readAmount(v.Text)
+					said := a.says(v.Text)
+					if strings.Contains(v.Text, ",") {
+						said += "; a list is " + n.Field + ":" + strings.ReplaceAll(v.Text, ",", "|")
+					}
+					add(v.Text, said)
+				case v.lo.at != nil && !hasDigit(v.Text):
+					add(v.Text, v.lo.at.says(there(n)))
 				}
 			}
 		}
 	})
-	return out
+	return slices.Compact(out)
 }
 
 // walk calls f for the nodes as typed.
@@ -307,272 +369,4 @@ func walk(n Node, f func(Node)) {
 	case Not:
 		walk(n.X, f)
 	}
-}
-
-// spoken is a time as lists draw it or as people say it. Its span depends on the zone and on now.
-type spoken struct {
-	day    string        // the layout of its date; "": none
-	wall   time.Time     // date and time of day, without a zone
-	exact  time.Duration // of the time of day; 0: the whole day
-	age    time.Duration // or an age: n steps ago, in steps; negative: ahead
-	step   time.Duration
-	utc    bool // wall is in UTC, whatever the zone
-	offset int  // or days from today
-	today  bool
-}
-
-// dates are the forms of a day; those without a year are of the last twelve months.
-var dates = []string{"2006-01-02", "2006/01/02", "02.01.2006", "2.1.2006", "2 Jan 2006", "2 January 2006",
-	"Jan 2 2006", "January 2 2006", "2 Jan", "2 January", "Jan 2", "January 2", "2006-01",
-	"Jan 2006", "January 2006"}
-
-var clocks = []struct {
-	layout string
-	exact  time.Duration
-}{{"15:04", time.Minute}, {"15:04:05", time.Second}}
-
-// speak reads words as a day, a moment, a time of day or an age; ok is false for anything else.
-func speak(s string) (spoken, bool) {
-	switch strings.ToLower(s) {
-	case "today":
-		return spoken{today: true}, true
-	case "yesterday":
-		return spoken{today: true, offset: -1}, true
-	case "now":
-		return spoken{step: 10 * time.Second}, true
-	}
-	if p, ok := speakAge(strings.ToLower(s)); ok {
-		return p, true
-	}
-	at := spoken{}
-	if words := strings.Fields(s); len(words) > 1 && (words[len(words)-1] == "UTC" || words[len(words)-1] == "Z") {
-		at.utc, s = true, strings.Join(words[:len(words)-1], " ")
-	}
-	for _, layout := range dates {
-		if t, err := time.Parse(layout, s); err == nil {
-			at.day, at.wall = layout, t
-			return at, true
-		}
-	}
-	for _, clock := range clocks {
-		if t, err := time.Parse(clock.layout, s); err == nil {
-			at.wall, at.exact = t, clock.exact
-			return at, true
-		}
-		for _, layout := range dates {
-			if t, err := time.Parse(layout+" "+clock.layout, s); err == nil {
-				at.day, at.wall, at.exact = layout, t, clock.exact
-				return at, true
-			}
-		}
-	}
-	return speakExact(s)
-}
-
-// speakExact reads a moment with its zone, as programs print it.
-func speakExact(s string) (spoken, bool) {
-	for _, form := range []struct {
-		layout string
-		exact  time.Duration
-	}{{"2006-01-02T15:04:05.999999999Z07:00", time.Second}, {"2006-01-02T15:04Z07:00", time.Minute}} {
-		if t, err := time.Parse(form.layout, s); err == nil {
-			return spoken{day: time.DateOnly, wall: t.UTC().Truncate(form.exact), exact: form.exact, utc: true}, true
-		}
-	}
-	return spoken{}, false
-}
-
-// speakAge reads the age of a list: "2d ago", "50s ago", "in 3m".
-func speakAge(s string) (spoken, bool) {
-	past, isPast := strings.CutSuffix(s, " ago")
-	ahead, isAhead := strings.CutPrefix(s, "in ")
-	text, sign := past, time.Duration(1)
-	if isAhead {
-		text, sign = ahead, -1
-	}
-	if isPast == isAhead || len(text) < 2 {
-		return spoken{}, false
-	}
-	unit, ok := ageUnits[text[len(text)-1]]
-	n, err := strconv.ParseUint(text[:len(text)-1], 10, 16)
-	if !ok || err != nil || n == 0 || unit > day {
-		return spoken{}, false
-	}
-	step := unit
-	if unit == time.Second {
-		step = 10 * time.Second
-	}
-	return spoken{age: sign * time.Duration(n) * unit, step: step}, true
-}
-
-// drift is how long ago a list may have drawn the age that somebody types.
-const drift = time.Minute
-
-// span is the time that is meant, in µs, excluding its end.
-func (s *spoken) span(now time.Time, zone *time.Location) (start, end int64) {
-	if zone == nil || s.utc {
-		zone = time.UTC
-	}
-	if s.step > 0 {
-		return s.ages(now)
-	}
-	y, m, d := s.wall.Date()
-	if here := now.In(zone); s.today || s.day == "" {
-		y, m, d = here.Date()
-		d += s.offset
-	} else if !strings.Contains(s.day, "2006") {
-		y = here.Year()
-	}
-	at := func(y, d int) time.Time {
-		return time.Date(y, m, d, s.wall.Hour(), s.wall.Minute(), s.wall.Second(), 0, zone)
-	}
-	from := at(y, d)
-	switch {
-	case !from.After(now) || s.today:
-	case s.day == "": // the last time that the clock showed it
-		d--
-	case !strings.Contains(s.day, "2006"):
-		y--
-	}
-	from = at(y, d)
-	switch {
-	case s.exact > 0:
-		return from.UnixMicro(), from.Add(s.exact).UnixMicro()
-	case !s.today && !strings.Contains(strings.Replace(s.day, "2006", "", 1), "2"):
-		return from.UnixMicro(), from.AddDate(0, 1, 0).UnixMicro()
-	}
-	return from.UnixMicro(), at(y, d+1).UnixMicro()
-}
-
-// ages is the span of an age.
-func (s *spoken) ages(now time.Time) (start, end int64) {
-	from, to := now.Add(-s.age-s.step), now.Add(-s.age)
-	switch {
-	case s.age == 0: // a list draws a time that is a little ahead in the same way
-		to = now.Add(drift)
-	case s.age < 0:
-		from, to = to, to.Add(s.step)
-	}
-	return from.Add(-drift).UnixMicro(), to.UnixMicro() + 1
-}
-
-// Forms of an amount as screens and letters write them; commas or points group thousands.
-var (
-	grouped  = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d+)?$`)          // 1,682.00 and 1,682: as lists draw them
-	european = regexp.MustCompile(`^[1-9]\d{0,2}(\.\d{3})+,\d+$`)             // 1.682,00
-	points   = regexp.MustCompile(`^[1-9]\d{0,2}\.\d{3}(\.\d{3})+$`)          // 1.682.000
-	swiss    = regexp.MustCompile(`^[1-9]\d{0,2}(['’]\d{3})+([.,]\d{1,2})?$`) // 1'682.00
-	comma    = regexp.MustCompile(`^\d+,\d+$`)                                // 1682,5; 1,68
-	decimal  = regexp.MustCompile(`^\d+(\.\d+)?$`)
-	leading  = regexp.MustCompile(`^[+-]?([1-9]\d{0,2}(,\d{3})*(,\d{0,2}|\.\d*)?|0(\.\d*)?)$`) // 99,999, before a cut
-)
-
-// readAmount converts an amount as people write it to digits with a point. 1,682 is grouped, as lists draw it; a
-// comma that cannot group is a decimal one.
-func readAmount(s string) (digits string, ok bool) {
-	sign := ""
-	if rest, minus := strings.CutPrefix(s, "-"); minus {
-		s, sign = rest, "-"
-	} else {
-		s = strings.TrimPrefix(s, "+")
-	}
-	switch {
-	case len(s) > maxDigits || s == "":
-		return "", false
-	case decimal.MatchString(s):
-	case grouped.MatchString(s):
-		s = strings.ReplaceAll(s, ",", "")
-	case european.MatchString(s):
-		s = strings.Replace(strings.ReplaceAll(s, ".", ""), ",", ".", 1)
-	case points.MatchString(s):
-		s = strings.ReplaceAll(s, ".", "")
-	case swiss.MatchString(s):
-		s = strings.NewReplacer("'", "", "’", "", ",", ".").Replace(s)
-	case comma.MatchString(s):
-		s = strings.Replace(s, ",", ".", 1)
-	default:
-		return "", false
-	}
-	return sign + s, true
-}
-
-// separated reports whether an amount is written with separators of thousands or with a decimal comma.
-func separated(s string) bool {
-	return strings.ContainsAny(s, ",'’") || points.MatchString(strings.TrimLeft(s, "+-"))
-}
-
-// cutDigits bounds the digits that a cut amount can have behind those that are shown.
-const cutDigits = 24
-
-// cutAmount lists the ranges of the amounts that lists draw with s before the sign of the cut; nil if s is none.
-func cutAmount(s string) (out []Value) {
-	if !leading.MatchString(s) {
-		return nil
-	}
-	whole, frac, point := strings.Cut(strings.NewReplacer(",", "", "+", "").Replace(s), ".")
-	if point || strings.TrimPrefix(whole, "-") == "0" {
-		return []Value{decimalsFrom(whole, frac)}
-	}
-	for n := range cutDigits {
-		key, _ := decimalKey(whole + strings.Repeat("0", n))
-		out = append(out, keysFrom(key, n))
-	}
-	return out
-}
-
-// decimalsFrom is the range of the amounts whose decimals begin like frac, the one that ends there included: keys have
-// no needless zeros.
-func decimalsFrom(whole, frac string) Value {
-	key, _ := decimalKey(whole + "." + frac + "1")
-	key = strings.TrimSuffix(key, "~")
-	exact := key[:len(key)-1]
-	least, most := exact[:len(exact)-len(frac)+len(strings.TrimRight(frac, "0"))], exact
-	if strings.HasPrefix(whole, "-") {
-		least, most = most, least
-	}
-	return Value{Range: true, lo: point{set: true, key: least}, hi: point{set: true, key: most + "~~"}}
-}
-
-// keysFrom is the range of keys that begin like key without its last digits.
-func keysFrom(key string, without int) Value {
-	key = strings.TrimSuffix(key, "~")
-	key = key[:len(key)-without]
-	return Value{Range: true, lo: point{set: true, key: key}, hi: point{set: true, key: key + "~~"}}
-}
-
-// amounts splits the values of an amount at the commas and bars that part a list; grouped ones are one value.
-func amounts(s string) []string {
-	var out []string
-	for _, part := range strings.Split(s, "|") {
-		out = append(out, commaParts(part)...)
-	}
-	return out
-}
-
-// commaParts splits at commas, unless they belong to an amount or to both ends of a range.
-func commaParts(s string) (out []string) {
-	lo, hi, isRange := strings.Cut(s, "..")
-	if !strings.Contains(s, ",") || inOne(lo) && (!isRange || hi == "" || inOne(hi)) {
-		return []string{s}
-	}
-	fields := strings.Split(s, ",")
-	for len(fields) > 0 {
-		n := len(fields)
-		for n > 1 && !inOne(strings.Join(fields[:n], ",")) {
-			n--
-		}
-		out = append(out, strings.Join(fields[:n], ","))
-		fields = fields[n:]
-	}
-	return out
-}
-
-// inOne reports whether s is one amount and no list of them: a list has no number with a needless zero.
-func inOne(s string) bool {
-	s = strings.TrimLeft(s, "+-")
-	if _, last, ok := strings.Cut(s, ","); ok && comma.MatchString(s) && !grouped.MatchString(s) {
-		return len(last) > 1 && last[0] == '0'
-	}
-	return s == "" || grouped.MatchString(s) || european.MatchString(s) || swiss.MatchString(s) ||
-		!strings.Contains(s, ",")
 }

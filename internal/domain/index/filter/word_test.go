@@ -30,7 +30,7 @@ func TestWordsMeanWhatListsShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for in, want := range map[string]bool{
-		"1,682.00": true, "1682": true, "1.682,00": true, "1'682.00": true, "1682,00": true, "1,682": true, "1,682.00 EUR": true, "1682.01": false, "1.682": false,
+		"1,682.00": true, "1682": true, "1.682,00": true, "1'682.00": true, "1682,00": true, "1,682": true, "1,682.00 EUR": true, "1682.01": false, "€1,682": true, "€ 1 682,00": true, "$1,682": false, "1 682.00": true, "1\u202f682,00": true, "1 682,01": false, "1682 €": true, "-€1,250,000.50": true, "−1 250 000,50": true, "1.682": false,
 		"16,820": false, "-1,250,000.50": true, "1,250,000.50": false, "-1,250,…": true, "1,6…": true, "1,7…": false, "1,682.0… EUR": true, "NOT 1682": false,
 		"PENDING": true, "pend": true, "◌ PENDING": true, "FAILED": false, "swift": true, "eur": true, "withdraw swift pending": true, "pending success": false,
 		"2026-03-07": true, "2026-03-06": false, "7 Mar": true, "7 march 2026": true, "Mar 7": true, "8 Mar": false, "2026-03": true, "2026-03-07 00:44": true, "2026-03-07 00:45": false,
@@ -38,12 +38,16 @@ func TestWordsMeanWhatListsShow(t *testing.T) {
 		"237f91d": true, "237F91": true, "237f91d…8bf1b4": true, "237f91d...8bf1b4": true, "237f91d…8bf1b5": false, "237f91d0…": true, "237f92": false,
 		"jose": true, "JOSÉ": true, "lukasz zazolc": true, "zażółć": true, "Jos…": true, "joze": false, "mo…sohne": true, `"josé łukasz"`: true, `"1,682.00"`: false,
 		"Re: order 12": true, "order": true, "rush (say: now)": true, "-1682": false, "-pending": false, "-failed": true, "pending, swift": true,
+		"Operation: 237f91d0-aaaa-4bbb-8ccc-1234568bf1b4": true, "Operation ID: 237f91d0-aaaa-4bbb-8ccc-1234568bf1b4": true, "<237f91d0-aaaa-4bbb-8ccc-1234568bf1b4>": true,
+		"https://pay.example/operations/237f91d0-aaaa-4bbb-8ccc-1234568bf1b4?tab=documents": true, "“237f91d0-aaaa-4bbb-8ccc-1234568bf1b4”,": true, "237f91d0‑aaaa‑4bbb‑8ccc‑1234568bf1b4": true,
+		"zebra 237f91d0-aaaa-4bbb-8ccc-1234568bf1b4": false, "jose 237f91d0-aaaa-4bbb-8ccc-1234568bf1b4.": true, "Operation: 237f91d0-aaaa-4bbb-8ccc-1234568bf1b5": false,
 		"237f91d0-aaaa-4bbb-8ccc-1234568bf1b4, 00000000-0000-4000-8000-000000000000": true,
 		"00000000-0000-4000-8000-000000000000\n237f91d…8bf1b4":                       true,
 		"00000000-0000-4000-8000-000000000000 00000000-0000-4000-8000-000000000001":  false,
 		"id:237f91d…8bf1b4": true, "id:237f91d...8bf1b4": true, "id:237f91d…8bf1b5": false, "(jose OR Łuk…)": true,
-		"amount:1,682.00": true, "amount:1682,00": true, "amount>1,681.99": true, "amount:1,000..2,000": true, "amount:5|1,682": true, "amount:1,5": false, "amount:1,682,000": false,
-		"amount:1682,5": true, "documents:1": true, "1": true,
+		"amount:1,682.00": true, "amount:1682,00": true, "amount>1,681.99": true, "amount:1,000..2,000": true, "amount:5|1,682": true, "amount:1,5": false, "amount:1,682,000": false, "amount:1 682": true, "amount:1 682,00 PENDING": true, `amount:"$1,682"`: false, `amount:"€ 1,682"`: true, "amount:€ 1,682": true, "amount:1682€|5": true,
+		"amount!=€1682": false, "amount>=1.6k": true, "amount:1.7k": true, "amount:2k": true, "amount:1.6k": false, "2k": true, "amount:1 000..2 000": true,
+		"amount:1682,5": false, "documents:1": true, "1": true,
 	} {
 		e, err := Parse(in)
 		if err != nil {
@@ -92,32 +96,28 @@ func TestAmountsAsPeopleWriteThem(t *testing.T) {
 	for in, want := range map[string]string{
 		"1682": "1682", "1,682": "1682", "1,682.00": "1682.00", "1.682,00": "1682.00", "1.682.000": "1682000", "1'682.5": "1682.5", "0,50": "0.50", "12,5": "12.5",
 		"-1,682": "-1682", "+5": "5", "1,682,000.123456789": "1682000.123456789", "0,001": "0.001", "1.682": "1.682",
+		"137 240,75": "137240.75", "1\u00a0682\u202f000.5": "1682000.5", "1 682": "1682", "16 82": "", "1’682.50": "1682.50", "$137,240.75": "137240.75", "€ 12.50": "12.50",
+		"12.50 €": "12.50", "USD 1,682": "1682", "1,682 USD": "1682", "EUR12.5": "12.5", "US$5": "5", "-$5": "-5", "$-5": "-5", "5MXN": "5", "ABCD5": "", "xyz5": "", "INV 5": "",
+		"137k": "137000", "1.5M": "1500000", "€2k": "2000", "1.2345k": "", "-137k": "-137000",
 		"": "", "1,6822": "1.6822", "1,68,2": "", "1.68.2": "", "1,682.": "", ",5": "", "5,": "", "1e5": "", "1,682,00": "", "--5": "", "٣": "",
 	} {
-		if got, ok := readAmount(in); got != want || ok != (want != "") {
-			t.Errorf("%q is %q (%v), want %q", in, got, ok, want)
-		}
-	}
-}
-
-func TestAListOfAmountsIsNoAmount(t *testing.T) {
-	for in, want := range map[string]string{
-		"100,200": "100,200", "100|200": "100 200", "1,5": "1 5", "1,682.00,1,700.00": "1,682.00 1,700.00", "1,000..2,000": "1,000..2,000", "1,2..3": "1 2..3",
-		"1682,00": "1682,00", "0,5": "0 5", "1000,2000": "1000 2000", "5,1,682": "5 1,682",
-	} {
-		if got := strings.Join(amounts(in), " "); got != want {
-			t.Errorf("%q is %q, want %q", in, got, want)
+		got, ok := readAmount(in)
+		if got.digits != want || ok != (want != "") {
+			t.Errorf("%q is %q (%v), want %q", in, got.digits, ok, want)
 		}
 	}
 }
 
 func TestWhatWasUnderstood(t *testing.T) {
 	for in, want := range map[string]string{
-		"amount:100,200": "100,200 is one amount, a list is amount:100|200", "1,682.00 eur": "1,682.00 is the amount 1682.00", "1682": "", "22 Nov": "22 Nov is created on 22 November",
+		"amount:100,200": "100,200 is the amount 100200; a list is amount:100|200", "1,682.00 eur": "1,682.00 is the amount 1682.00", "1682": "", "22 Nov": "22 Nov is Sat 22 November 2025",
+		"137k": "137k is the amount 136500 up to 137500", "$1,000": "$1,000 is the amount 1000 USD, AUD, CAD, HKD, MXN, NZD, SGD", "last week": "last week is Mon 2 March 2026 to Sun 8 March 2026",
+		`created:"last month"`: "last month is Sun 1 February 2026 to Sat 28 February 2026", "monday 26/11": "monday is Mon 9 March 2026; 26/11 is Wed 26 November 2025",
+		"05/06": "05/06 is searched as a text: as a day it can be 5 June or 6 May", "10:44": "10:44 is 2026-03-10 10:44", "2d ago": "", "updated<2d": "", "created:2026-03-07": "",
 		"pending": "", "amount:100|200": "",
 	} {
 		e, err := Parse(in)
-		if got := strings.Join(e.Understood(), "; "); err != nil || got != want {
+		if got := strings.Join(e.In(time.UTC).Understood(now), "; "); err != nil || got != want {
 			t.Errorf("%q is understood as %q, want %q", in, got, want)
 		}
 	}
