@@ -10,6 +10,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -93,10 +94,10 @@ func (w *world) make(env *ui.Env, p ui.Place) ui.Screen {
 	}
 	f := &fake{world: w, env: env, place: p, keys: env.Keys.Documents, item: env.Keys.Item, loads: env.Requests()}
 	f.table = widget.NewTable(env.Theme, env.Keys, true,
-		widget.Column{Title: "ID", Min: 8, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 2},
-		widget.Column{Title: "File", Min: 10, Flex: 2, CutMiddle: true},
-		widget.Column{Title: "Size", Min: 8, Align: widget.Right, HidePriority: 3},
-		widget.Column{Title: "Amount", Min: 10, Align: widget.Decimal, HidePriority: 1})
+		field.Layout{Title: "ID", Min: 8, Max: 36, Flex: 1, CutMiddle: true, HidePriority: 2},
+		field.Layout{Title: "File", Min: 10, Flex: 2, CutMiddle: true},
+		field.Layout{Title: "Size", Min: 8, Align: field.Right, HidePriority: 3},
+		field.Layout{Title: "Amount", Min: 10, Align: field.Decimal, HidePriority: 1})
 	f.table.SetNotice(widget.Notice{Text: "Nothing is attached.", Hint: "a attaches a document by its id"})
 	w.screens = append(w.screens, f)
 	return f

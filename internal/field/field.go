@@ -46,7 +46,7 @@ type Field[T any] struct {
 	Sortable  bool   // the index can sort by it
 	Status    bool   // for a Code: a status word, which has a sign
 	Bytes     bool   // for a Count: a number of bytes, -1 if not known
-	Column    Column // in a list; Min 0: not available
+	Column    Layout // in a list; Min 0: not available
 
 	Nothing untrusted.Text // the service's word for a value that there is none of; people read "–"
 
@@ -110,23 +110,36 @@ func LocksOf(o api.Operation) Locks {
 	return n
 }
 
-// Column is a field's column in a list. Widths are cells. Amounts are aligned by the decimal point; everything else
-// is on the left.
-type Column struct {
-	Title        string // heading, if not the field's name
+// Align is where the cells of a column are in it.
+type Align uint8
+
+// The alignments.
+const (
+	Left    Align = iota
+	Right         // whole numbers
+	Decimal       // decimal points in one line
+)
+
+// Layout is how a column is laid out, on screen and at a terminal. Widths are cells.
+type Layout struct {
+	Title        string // heading; of a field: if not its name
 	Min, Max     int    // limits of the width (Max 0: none)
 	Flex         int    // share of the spare width; 0: stays at Min
 	HidePriority int    // narrow windows hide the highest first; 0: never hidden
 	Least        int    // the least width that a person may set
-	CutMiddle    bool   // cut in the middle, both ends kept
-	ID           bool   // an identifier: whole or in its short form; the field of Kind ID always is
-	Whole        bool   // never cut where a command prints it: a time
-	Signed       bool   // a sign begins each cell; the field of a status always is
-	Dim          bool   // secondary; a Count, Flag or ID always is
-	Age          bool   // for a Time: as an age
-	Shows        string // what its cells show, if the field's About says what a filter takes
-	NoZero       bool   // for a Count: 0 is shown empty
-	Decimal      bool   // for a Text: a number, aligned by its decimal point
+	Align        Align
+	CutMiddle    bool // cut in the middle, both ends kept
+	Shorten      bool // amounts with many decimals are shortened, with a sign
+	ID           bool // an identifier: whole or in its short form; it gets what the other columns leave
+	Whole        bool // never cut where a command prints it: a time
+	Signed       bool // a sign begins each cell; a narrow window shows only that
+	Time         bool // its cells are moments in the zone of the person, which they do not name
+	Dim          bool // secondary; a Count, Flag or ID always is
+	Age          bool // for a Time: as an age
+	NoZero       bool // for a Count: 0 is shown empty
+
+	MaxNumberWidth int    // a wider number is cut, with a sign; 0: the usual
+	Shows          string // what its cells show, if the field's About says what a filter takes
 }
 
 // Catalogue lists the fields of one kind of record.
@@ -400,7 +413,7 @@ func (f Field[T]) Sheet() []SheetColumn[T] {
 		add(f.Name, text)
 		add(f.Name+"_number", func(r T) csvcell.Cell { return csvcell.Text(accountNumber(f.Party(r))) })
 	default:
-		if f.Column.Decimal {
+		if f.Column.Align == Decimal {
 			text = func(r T) csvcell.Cell { return csvcell.Number(string(f.Text(r))) }
 		}
 		add(f.Name, text)

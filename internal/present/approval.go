@@ -46,61 +46,61 @@ func RequestState(o Options, r approval.Request) (state Mark, means string) {
 
 // RequestColumns are the columns of a list of requests. "until" is when one lapses, "time left" how long that is.
 var RequestColumns = []Column[approval.Request]{
-	textColumn("id", field.Column{}, func(r approval.Request) string { return safe(r.ID, 40) }),
-	column("state", field.Column{Min: 10}, func(o Options, r approval.Request) Cell {
+	textColumn("id", field.Layout{}, func(r approval.Request) string { return safe(r.ID, 40) }),
+	column("state", field.Layout{Min: 10}, func(o Options, r approval.Request) Cell {
 		state, _ := RequestState(o, r)
 		return state.Cell(o)
 	}),
-	textColumn("asked by", field.Column{Min: 8, Max: 24, Flex: 2}, func(r approval.Request) string {
+	textColumn("asked by", field.Layout{Min: 8, Max: 24, Flex: 2}, func(r approval.Request) string {
 		return safe(r.Requester.Name, 40)
 	}),
-	textColumn("act", field.Column{Title: "write"}, func(r approval.Request) string {
+	textColumn("act", field.Layout{Title: "write"}, func(r approval.Request) string {
 		return safe(string(r.Act.Kind), 40)
 	}),
-	textColumn("asks to", field.Column{Min: 24, Max: 48, Flex: 3, CutMiddle: true}, func(r approval.Request) string {
+	textColumn("asks to", field.Layout{Min: 24, Max: 48, Flex: 3, CutMiddle: true}, func(r approval.Request) string {
 		return requestWhat(r.Act)
 	}),
-	column("about", field.Column{Min: 13, Max: 13, HidePriority: 5}, func(_ Options, r approval.Request) Cell {
+	column("about", field.Layout{Min: 13, Max: 13, HidePriority: 5}, func(_ Options, r approval.Request) Cell {
 		return Cell{Text: format.ShortID(untrusted.Text(r.Act.ID)), Tone: Dim}
 	}),
-	textColumn("customer", field.Column{Min: 12, Max: 30, Flex: 1, CutMiddle: true, HidePriority: 4},
+	textColumn("customer", field.Layout{Min: 12, Max: 30, Flex: 1, CutMiddle: true, HidePriority: 4},
 		func(r approval.Request) string { return safe(r.Act.Subject.Customer, 100) }),
-	rightColumn("amount", field.Column{Min: 14, HidePriority: 1}, func(_ Options, r approval.Request) Cell {
+	rightColumn("amount", field.Layout{Min: 14, HidePriority: 1}, func(_ Options, r approval.Request) Cell {
 		if r.Act.Subject.Amount == nil {
 			return Cell{}
 		}
 		return Cell{Text: format.Money(*r.Act.Subject.Amount)}
 	}),
-	column("reason", field.Column{Min: 12, Flex: 2, HidePriority: 6}, func(_ Options, r approval.Request) Cell {
+	column("reason", field.Layout{Min: 12, Flex: 2, HidePriority: 6}, func(_ Options, r approval.Request) Cell {
 		if r.Act.Reason == "" {
 			return Cell{Text: "none given", Tone: Warn}
 		}
 		return Cell{Text: safe(r.Act.Reason, 200)}
 	}),
-	column("object", field.Column{Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
+	column("object", field.Layout{Min: 10, Max: 50, Flex: 3, CutMiddle: true, HidePriority: 3},
 		func(_ Options, r approval.Request) Cell { return Cell{Text: safe(r.Act.ID, 100), Tone: Dim} }),
-	textColumn("item", field.Column{}, func(r approval.Request) string { return safe(r.Act.Item, 500) }),
-	rightColumn("asked", field.Column{Min: 8, HidePriority: 7}, func(o Options, r approval.Request) Cell {
+	textColumn("item", field.Layout{}, func(r approval.Request) string { return safe(r.Act.Item, 500) }),
+	rightColumn("asked", field.Layout{Min: 8, HidePriority: 7}, func(o Options, r approval.Request) Cell {
 		ago, next := format.Ago(r.Created, o.Now)
 		return Cell{Text: ago, Tone: Dim, Until: next}
 	}),
-	rightColumn("time left", field.Column{Min: 9, HidePriority: 2}, func(o Options, r approval.Request) Cell {
+	rightColumn("time left", field.Layout{Min: 9, HidePriority: 2}, func(o Options, r approval.Request) Cell {
 		if !r.Waits() || !o.Now.Before(r.Expires) {
 			return Cell{Tone: Warn}
 		}
 		left, next := format.Until(r.Expires, o.Now)
 		return Cell{Text: left, Tone: Warn, Until: next}
 	}),
-	column("until", field.Column{}, func(o Options, r approval.Request) Cell {
+	column("until", field.Layout{}, func(o Options, r approval.Request) Cell {
 		return Cell{Text: format.Time(r.Expires, o.Zone)}
 	}),
-	textColumn("decided by", field.Column{}, func(r approval.Request) string {
+	textColumn("decided by", field.Layout{}, func(r approval.Request) string {
 		if r.Decider == nil {
 			return ""
 		}
 		return safe(r.Decider.Name, 40)
 	}),
-	textColumn("what", field.Column{}, func(r approval.Request) string { return safe(r.Act.Summary, 2000) }),
+	textColumn("what", field.Layout{}, func(r approval.Request) string { return safe(r.Act.Summary, 2000) }),
 }
 
 // RequestListed are the columns of a list of requests as commands print it.

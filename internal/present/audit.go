@@ -120,12 +120,12 @@ func AuditColumns(w int) []Column[audit.Entry] {
 // the outcome.
 func auditNarrow() []Column[audit.Entry] {
 	out := Named(auditColumnsTo(false), "at", "person", "event", "outcome")
-	out[0] = column("at", field.Column{Title: "time", Min: 5}, func(o Options, e audit.Entry) Cell {
+	out[0] = column("at", field.Layout{Title: "time", Min: 5}, func(o Options, e audit.Entry) Cell {
 		return Cell{Text: format.ClockOrDay(e.At, o.Now, o.Zone), Tone: Dim}
 	})
-	out[1].Column = field.Column{Title: "person", Min: 5, Max: 8}
-	out[2].Column = field.Column{Title: "event", Min: 15, Max: 28, Flex: 1, CutMiddle: true}
-	out[3].Column = field.Column{Title: "outcome", Min: 1, Max: 12, Flex: 1, Signed: true}
+	out[1].Layout = field.Layout{Title: "person", Min: 5, Max: 8}
+	out[2].Layout = field.Layout{Title: "event", Min: 15, Max: 28, Flex: 1, CutMiddle: true}
+	out[3].Layout = field.Layout{Title: "outcome", Min: 1, Max: 12, Flex: 1, Signed: true}
 	return out
 }
 
@@ -134,16 +134,16 @@ var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
 	recordColumn("who", func(e audit.Entry) string { return e.Actor.Who() }),
 	recordColumn("via", func(e audit.Entry) string { return e.Via }),
 	recordColumn("phase", func(e audit.Entry) string { return string(e.Phase) }),
-	numberColumn("seq", field.Column{}, func(e audit.Entry) int64 { return e.Seq }),
+	numberColumn("seq", field.Layout{}, func(e audit.Entry) int64 { return e.Seq }),
 	recordColumn("id", func(e audit.Entry) string { return e.ID }),
 	recordColumn("item", func(e audit.Entry) string { return e.Item }),
-	textColumn("what", field.Column{}, auditWhat),
+	textColumn("what", field.Layout{}, auditWhat),
 	recordColumn("object", func(e audit.Entry) string { return e.Object }),
 }, auditColumnsTo(true)), "seq", "at", "who", "via", "event", "phase", "outcome", "object", "id", "item", "what")
 
 // recordColumn is a column with a text of a record without its quoting.
 func recordColumn(name string, text func(audit.Entry) string) Column[audit.Entry] {
-	return textColumn(name, field.Column{HidePriority: 2}, func(e audit.Entry) string { return AuditText(text(e), 300) })
+	return textColumn(name, field.Layout{HidePriority: 2}, func(e audit.Entry) string { return AuditText(text(e), 300) })
 }
 
 // auditWhat is the part of a record that has no column.
@@ -165,23 +165,23 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 	if seconds {
 		width, shows = 19, format.Second
 	}
-	at := column("at", field.Column{Title: "time", Min: width, HidePriority: 2, Whole: true},
+	at := column("at", field.Layout{Title: "time", Min: width, HidePriority: 2, Whole: true},
 		func(o Options, e audit.Entry) Cell {
 			return Cell{Text: shows(e.At, o.Zone), Tone: Dim}
 		})
 	at.Time = true
 	at.Exact = func(e audit.Entry) string { return e.At.UTC().Format(exactMillis) }
-	event := textColumn("event", field.Column{Min: 15, Max: 28, Flex: 1}, AuditEvent)
+	event := textColumn("event", field.Layout{Min: 15, Max: 28, Flex: 1}, AuditEvent)
 	event.Exact = func(e audit.Entry) string { return AuditText(e.Event, 300) }
-	outcome := column("outcome", field.Column{Min: 12, Signed: true}, func(o Options, e audit.Entry) Cell {
+	outcome := column("outcome", field.Layout{Min: 12, Signed: true}, func(o Options, e audit.Entry) Cell {
 		return AuditOutcome(e).Cell(o)
 	})
 	outcome.Exact = func(e audit.Entry) string { return AuditText(string(e.Outcome), 300) }
 	return []Column[audit.Entry]{at,
-		textColumn("person", field.Column{Min: 8, Max: 20, Flex: 1, HidePriority: 3}, func(e audit.Entry) string {
+		textColumn("person", field.Layout{Min: 8, Max: 20, Flex: 1, HidePriority: 3}, func(e audit.Entry) string {
 			return AuditText(e.Actor.Name, 60)
 		}), event,
-		column("object", field.Column{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 1},
+		column("object", field.Layout{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 1},
 			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }), outcome}
 }
 
@@ -410,33 +410,33 @@ func UnsettledState(r followup.Row) followup.State {
 
 // UnsettledColumns are the columns of the writes whose outcome is unknown.
 var UnsettledColumns = []Column[followup.Row]{
-	column("sent", field.Column{}, func(o Options, r followup.Row) Cell {
+	column("sent", field.Layout{}, func(o Options, r followup.Row) Cell {
 		return Cell{Text: o.clockOrSecond(r.Sent), Tone: Dim}
 	}),
-	textColumn("write", field.Column{}, func(r followup.Row) string { return safe(r.What(), 200) }),
-	textColumn("what", field.Column{}, func(r followup.Row) string { return safe(string(r.Kind), 60) }),
-	textColumn("object", field.Column{}, func(r followup.Row) string { return safe(r.Object, 60) }),
-	textColumn("id", field.Column{}, func(r followup.Row) string { return safe(r.ID, 200) }),
-	textColumn("item", field.Column{}, func(r followup.Row) string { return safe(r.Item, 200) }),
-	textColumn("who", field.Column{}, func(r followup.Row) string { return safe(r.Who, 120) }),
-	column("last check", field.Column{}, func(o Options, r followup.Row) Cell {
+	textColumn("write", field.Layout{}, func(r followup.Row) string { return safe(r.What(), 200) }),
+	textColumn("what", field.Layout{}, func(r followup.Row) string { return safe(string(r.Kind), 60) }),
+	textColumn("object", field.Layout{}, func(r followup.Row) string { return safe(r.Object, 60) }),
+	textColumn("id", field.Layout{}, func(r followup.Row) string { return safe(r.ID, 200) }),
+	textColumn("item", field.Layout{}, func(r followup.Row) string { return safe(r.Item, 200) }),
+	textColumn("who", field.Layout{}, func(r followup.Row) string { return safe(r.Who, 120) }),
+	column("last check", field.Layout{}, func(o Options, r followup.Row) Cell {
 		return Cell{Text: o.clockOrSecond(r.Looked)}
 	}),
-	column("next check", field.Column{}, func(o Options, r followup.Row) Cell {
+	column("next check", field.Layout{}, func(o Options, r followup.Row) Cell {
 		if r.State == followup.NotSeen {
 			return Cell{Text: "–"}
 		}
 		return Cell{Text: o.clockOrSecond(r.Next)}
 	}),
-	column("until", field.Column{}, func(o Options, r followup.Row) Cell {
+	column("until", field.Layout{}, func(o Options, r followup.Row) Cell {
 		if r.State == followup.NotSeen {
 			return Cell{Text: "–"}
 		}
 		return Cell{Text: o.clockOrSecond(r.Until)}
 	}),
-	numberColumn("checks", field.Column{}, func(r followup.Row) int64 { return int64(r.Reads) }),
-	textColumn("state", field.Column{}, func(r followup.Row) string { return string(UnsettledState(r)) }),
-	textColumn("ref", field.Column{}, func(r followup.Row) string { return safe(r.Ref, 120) }),
+	numberColumn("checks", field.Layout{}, func(r followup.Row) int64 { return int64(r.Reads) }),
+	textColumn("state", field.Layout{}, func(r followup.Row) string { return string(UnsettledState(r)) }),
+	textColumn("ref", field.Layout{}, func(r followup.Row) string { return safe(r.Ref, 120) }),
 }
 
 // UnsettledListed are the columns of the writes whose outcome is unknown as commands print them.

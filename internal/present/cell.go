@@ -141,53 +141,41 @@ type Cell struct {
 	Until time.Time // when its text changes by time alone; zero: never
 }
 
-// Align is the alignment of a column.
-type Align uint8
-
-// The alignments.
-const (
-	Left Align = iota
-	Right
-	Decimal // amounts, aligned by the decimal point
-)
-
 // Column is a column of a list: its name, heading, widths and cells.
 type Column[T any] struct {
-	field.Column
+	field.Layout
 	Name  string
-	Align Align
 	Cell  func(Options, T) Cell
-	Time  bool           // its cells are moments in Options.Zone, which they do not name
 	Exact func(T) string // for programs: full times, words that filters accept; nil: the text of Cell
 }
 
 // column is a column whose heading is its name.
-func column[T any](name string, c field.Column, cell func(Options, T) Cell) Column[T] {
+func column[T any](name string, c field.Layout, cell func(Options, T) Cell) Column[T] {
 	c.Title = cmp.Or(c.Title, name)
-	return Column[T]{Column: c, Name: name, Cell: cell}
+	return Column[T]{Layout: c, Name: name, Cell: cell}
 }
 
 // textColumn is a column of safe texts.
-func textColumn[T any](name string, c field.Column, text func(T) string) Column[T] {
+func textColumn[T any](name string, c field.Layout, text func(T) string) Column[T] {
 	return column(name, c, func(_ Options, r T) Cell { return Cell{Text: text(r)} })
 }
 
 // rightColumn is column with the texts to the right.
-func rightColumn[T any](name string, c field.Column, cell func(Options, T) Cell) Column[T] {
+func rightColumn[T any](name string, c field.Layout, cell func(Options, T) Cell) Column[T] {
 	out := column(name, c, cell)
-	out.Align = Right
+	out.Align = field.Right
 	return out
 }
 
 // numberColumn is a column of whole numbers.
-func numberColumn[T any](name string, c field.Column, n func(T) int64) Column[T] {
+func numberColumn[T any](name string, c field.Layout, n func(T) int64) Column[T] {
 	out := textColumn(name, c, func(r T) string { return strconv.FormatInt(n(r), 10) })
-	out.Align = Right
+	out.Align = field.Right
 	return out
 }
 
 // timeColumn is a column of moments; programs read them in UTC as layout says.
-func timeColumn[T any](name string, c field.Column, layout string, at func(T) time.Time) Column[T] {
+func timeColumn[T any](name string, c field.Layout, layout string, at func(T) time.Time) Column[T] {
 	c.Whole = true
 	out := column(name, c, func(o Options, r T) Cell { return Cell{Text: o.minute(at(r)), Tone: Dim} })
 	out.Time = true
@@ -238,7 +226,7 @@ func Columns[T any](c *field.Catalogue[T], names ...string) []Column[T] {
 
 // ColumnOf returns the column of a field.
 func ColumnOf[T any](f field.Field[T]) Column[T] {
-	out := Column[T]{Column: f.Column, Name: f.Name, Cell: func(o Options, r T) Cell { return CellOf(o, f, r) }}
+	out := Column[T]{Layout: f.Column, Name: f.Name, Cell: func(o Options, r T) Cell { return CellOf(o, f, r) }}
 	if out.Title == "" {
 		out.Title = f.Name
 	}
@@ -248,10 +236,10 @@ func ColumnOf[T any](f field.Field[T]) Column[T] {
 		out.Exact = func(r T) string { return f.Text(r).Line(200) }
 	}
 	switch {
-	case f.Kind == field.Money, f.Column.Decimal:
-		out.Align = Decimal
+	case f.Kind == field.Money, f.Column.Align == field.Decimal:
+		out.Align, out.Shorten = field.Decimal, true
 	case f.Kind == field.Count && f.Locks == nil:
-		out.Align = Right
+		out.Align = field.Right
 	}
 	return out
 }

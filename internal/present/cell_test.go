@@ -20,7 +20,7 @@ var (
 // scratch is the catalogue of operations with a field that no one has written code for.
 func scratch() *field.Catalogue[api.Operation] {
 	return field.New(append(slices.Clone(field.Operations.All()), field.Field[api.Operation]{Name: "made-up", JSON: "made-up", Kind: field.Count,
-		Column: field.Column{Min: 8}, Count: func(api.Operation) int { return 7 }})...)
+		Column: field.Layout{Min: 8}, Count: func(api.Operation) int { return 7 }})...)
 }
 
 // TestAColumnDrawsItsOwnField: a new field is drawn in lists and printed by commands and exports with its own value,
@@ -32,7 +32,7 @@ func TestAColumnDrawsItsOwnField(t *testing.T) {
 	if got := columns[0].Cell(as, op).Text; got != "2 ▣" {
 		t.Errorf("documents are %q", got)
 	}
-	if got := columns[1]; got.Cell(as, op).Text != "7" || got.Title != "made-up" || got.Align != Right {
+	if got := columns[1]; got.Cell(as, op).Text != "7" || got.Title != "made-up" || got.Align != field.Right {
 		t.Errorf("the list shows %+v: %q", got, got.Cell(as, op).Text)
 	}
 	if got := Exact(c.Get("made-up"), op, 64); got != "7" {

@@ -271,32 +271,32 @@ func shortType(t hook.Type) string {
 // EventColumns are the columns of a list of events; codes are what is known of their numbers. They are built once for
 // many rows.
 func EventColumns(codes hook.Meanings) []Column[Event] {
-	received := timeColumn("received", field.Column{Min: 16, HidePriority: 6}, exactSeconds, func(e Event) time.Time {
+	received := timeColumn("received", field.Layout{Min: 16, HidePriority: 6}, exactSeconds, func(e Event) time.Time {
 		return e.ReceivedAt
 	})
-	typed := textColumn("type", field.Column{Min: 9, Max: 12, Flex: 1, HidePriority: 3}, func(e Event) string {
+	typed := textColumn("type", field.Layout{Min: 9, Max: 12, Flex: 1, HidePriority: 3}, func(e Event) string {
 		return shortType(e.Type)
 	})
 	typed.Exact = func(e Event) string { return e.Type.String() }
-	amount := column("amount", field.Column{Min: 14, HidePriority: 5}, func(_ Options, e Event) Cell {
+	amount := column("amount", field.Layout{Min: 14, HidePriority: 5}, func(_ Options, e Event) Cell {
 		return Cell{Text: eventAmount(e)}
 	})
-	amount.Align = Decimal
-	age := rightColumn("age", field.Column{Min: 5, HidePriority: 4}, func(o Options, e Event) Cell {
+	amount.Align = field.Decimal
+	age := rightColumn("age", field.Layout{Min: 5, HidePriority: 4}, func(o Options, e Event) Cell {
 		text, next := format.Age(e.ReceivedAt, o.Now)
 		return Cell{Text: text, Tone: Dim, Until: next}
 	})
 	return []Column[Event]{received, typed,
-		column("change", field.Column{Min: 14, Flex: 3}, func(_ Options, e Event) Cell { return EventChange(e, codes) }),
+		column("change", field.Layout{Min: 14, Flex: 3}, func(_ Options, e Event) Cell { return EventChange(e, codes) }),
 		amount, age,
-		column("trust", field.Column{Min: 13, HidePriority: 2}, func(o Options, e Event) Cell {
+		column("trust", field.Layout{Min: 13, HidePriority: 2}, func(o Options, e Event) Cell {
 			if e.Retry.Waiting() {
 				return Mark{Look{SignWarn, Warn}, "not merged"}.Cell(o)
 			}
 			trust, _ := Trust(e.Stored)
 			return trust.Cell(o)
 		}),
-		column("object", field.Column{Min: 13, Max: 36, ID: true, HidePriority: 1},
+		column("object", field.Layout{Min: 13, Max: 36, ID: true, HidePriority: 1},
 			func(_ Options, e Event) Cell { return Cell{Text: e.ObjectID.Line(128), Tone: Dim} }),
 	}
 }
@@ -316,12 +316,12 @@ func eventAmount(e Event) string {
 // EventListed are the columns of a list of events as commands print it; whose is the context that they are of.
 func EventListed(whose string) []Column[Event] {
 	return Named(append(EventColumns(nil),
-		numberColumn("seq", field.Column{}, func(e Event) int64 { return e.Seq }),
-		textColumn("context", field.Column{}, func(Event) string { return safe(whose, 120) }),
-		textColumn("status", field.Column{}, func(e Event) string { return safe(string(e.Status), 40) }),
-		numberColumn("deliveries", field.Column{}, func(e Event) int64 { return int64(e.Deliveries) }),
-		textColumn("hook id", field.Column{}, func(e Event) string { return safe(e.Key, 500) }),
-		textColumn("problem", field.Column{}, eventProblem)),
+		numberColumn("seq", field.Layout{}, func(e Event) int64 { return e.Seq }),
+		textColumn("context", field.Layout{}, func(Event) string { return safe(whose, 120) }),
+		textColumn("status", field.Layout{}, func(e Event) string { return safe(string(e.Status), 40) }),
+		numberColumn("deliveries", field.Layout{}, func(e Event) int64 { return int64(e.Deliveries) }),
+		textColumn("hook id", field.Layout{}, func(e Event) string { return safe(e.Key, 500) }),
+		textColumn("problem", field.Layout{}, eventProblem)),
 		"seq", "received", "context", "type", "object", "status", "deliveries", "hook id", "problem")
 }
 
@@ -403,24 +403,24 @@ func OnOff(h api.HookSettings, label, member string, on bool) Fact {
 
 // CodeColumns are the columns of a list of codes.
 var CodeColumns = []Column[hook.Said]{
-	textColumn("field", field.Column{}, func(s hook.Said) string { return safe(string(s.Field), 60) }),
-	numberColumn("code", field.Column{}, func(s hook.Said) int64 { return s.Code }),
-	textColumn("word", field.Column{}, func(s hook.Said) string { return s.Word.Line(64) }),
-	textColumn("operation", field.Column{ID: true}, func(s hook.Said) string { return s.OPID.Line(64) }),
+	textColumn("field", field.Layout{}, func(s hook.Said) string { return safe(string(s.Field), 60) }),
+	numberColumn("code", field.Layout{}, func(s hook.Said) int64 { return s.Code }),
+	textColumn("word", field.Layout{}, func(s hook.Said) string { return s.Word.Line(64) }),
+	textColumn("operation", field.Layout{ID: true}, func(s hook.Said) string { return s.OPID.Line(64) }),
 }
 
 // RejectedColumns are the columns of a list of deliveries that were not accepted, in the context of this name.
 func RejectedColumns(whose string) []Column[receiver.Rejection] {
 	type rejection = receiver.Rejection
 	return []Column[rejection]{
-		textColumn("key", field.Column{}, func(x rejection) string { return x.Key() }),
-		timeColumn("at", field.Column{}, exactSeconds, func(x rejection) time.Time { return x.At }),
-		textColumn("context", field.Column{}, func(rejection) string { return safe(whose, 120) }),
-		textColumn("from", field.Column{}, func(x rejection) string { return safe(string(x.Source), 100) }),
-		numberColumn("answer", field.Column{}, func(x rejection) int64 { return int64(x.Status) }),
-		textColumn("reason", field.Column{}, func(x rejection) string { return safe(x.Reason, 200) }),
-		numberColumn("bytes", field.Column{}, func(x rejection) int64 { return x.Size }),
-		textColumn("what to do", field.Column{}, func(x rejection) string { return safe(x.Detail, 2000) })}
+		textColumn("key", field.Layout{}, func(x rejection) string { return x.Key() }),
+		timeColumn("at", field.Layout{}, exactSeconds, func(x rejection) time.Time { return x.At }),
+		textColumn("context", field.Layout{}, func(rejection) string { return safe(whose, 120) }),
+		textColumn("from", field.Layout{}, func(x rejection) string { return safe(string(x.Source), 100) }),
+		numberColumn("answer", field.Layout{}, func(x rejection) int64 { return int64(x.Status) }),
+		textColumn("reason", field.Layout{}, func(x rejection) string { return safe(x.Reason, 200) }),
+		numberColumn("bytes", field.Layout{}, func(x rejection) int64 { return x.Size }),
+		textColumn("what to do", field.Layout{}, func(x rejection) string { return safe(x.Detail, 2000) })}
 }
 
 // Rejected lists all facts of a rejected delivery except its body.

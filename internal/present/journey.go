@@ -60,13 +60,13 @@ type JourneyStep struct {
 
 // JourneyColumns are the columns of a verification's checklist.
 var JourneyColumns = []Column[JourneyStep]{
-	{Name: "step", Column: field.Column{Title: "step"}, Cell: func(_ Options, s JourneyStep) Cell {
+	{Name: "step", Layout: field.Layout{Title: "step"}, Cell: func(_ Options, s JourneyStep) Cell {
 		return Cell{Text: strconv.Itoa(s.Number) + " " + s.Name}
 	}},
-	{Name: "state", Column: field.Column{Title: "state"}, Cell: func(o Options, s JourneyStep) Cell {
+	{Name: "state", Layout: field.Layout{Title: "state"}, Cell: func(o Options, s JourneyStep) Cell {
 		return s.Cell(o)
 	}, Exact: func(s JourneyStep) string { return string(s.state) }},
-	{Name: "what", Column: field.Column{Title: "what"}, Cell: func(_ Options, s JourneyStep) Cell {
+	{Name: "what", Layout: field.Layout{Title: "what"}, Cell: func(_ Options, s JourneyStep) Cell {
 		return Cell{Text: s.Note, Tone: Dim}
 	}},
 }
@@ -273,12 +273,12 @@ func JobStep(j replace.Job) string {
 
 // JobColumns are the columns of replacements that did not end.
 var JobColumns = []Column[replace.Job]{
-	textColumn("job", field.Column{}, func(j replace.Job) string { return safe(j.ID, 120) }),
-	textColumn("operation", field.Column{}, func(j replace.Job) string { return safe(j.OPID, 120) }),
-	textColumn("old document", field.Column{}, func(j replace.Job) string { return safe(j.OldGUID, 120) }),
-	textColumn("new file", field.Column{}, func(j replace.Job) string { return safe(j.FileName, 300) }),
-	exactly(textColumn("step", field.Column{}, JobStep), func(j replace.Job) string { return safe(string(j.Step), 60) }),
-	textColumn("problem", field.Column{}, func(j replace.Job) string { return safe(j.Problem, 2000) }),
+	textColumn("job", field.Layout{}, func(j replace.Job) string { return safe(j.ID, 120) }),
+	textColumn("operation", field.Layout{}, func(j replace.Job) string { return safe(j.OPID, 120) }),
+	textColumn("old document", field.Layout{}, func(j replace.Job) string { return safe(j.OldGUID, 120) }),
+	textColumn("new file", field.Layout{}, func(j replace.Job) string { return safe(j.FileName, 300) }),
+	exactly(textColumn("step", field.Layout{}, JobStep), func(j replace.Job) string { return safe(string(j.Step), 60) }),
+	textColumn("problem", field.Layout{}, func(j replace.Job) string { return safe(j.Problem, 2000) }),
 }
 
 // AskedResume is what a question about going on with a replacement shows.
@@ -306,18 +306,17 @@ func Members(o Options, all []api.Tariff) []Member {
 	out := make([]Member, len(labels))
 	for i, label := range labels {
 		moment := i >= len(labels)-moments
-		c := Column[api.Tariff]{Name: label, Align: Right,
-			Column: field.Column{Title: untrusted.Text(memberLabel(label)).Line(memberWidth),
-				HidePriority: min(i, 3)}}
+		c := Column[api.Tariff]{Name: label, Layout: field.Layout{Align: field.Right, HidePriority: min(i, 3),
+			Title: untrusted.Text(memberLabel(label)).Line(memberWidth)}}
 		c.Min = utf8.RuneCountInString(c.Title)
 		c.Cell = func(o Options, t api.Tariff) Cell { return member(o, t, label, moment) }
 		for _, t := range all {
 			text := c.Cell(o, t).Text
 			c.Min = max(c.Min, utf8.RuneCountInString(text))
 			if d := t.Member(label); !d.Money.Empty() {
-				c.Align = Decimal
+				c.Align, c.Shorten = field.Decimal, true
 			} else if text != "" && !numeric.MatchString(text) {
-				c.Align = Left
+				c.Align, c.Shorten = field.Left, false
 			}
 		}
 		if c.Min > memberWidth {

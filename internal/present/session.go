@@ -257,23 +257,23 @@ func AskedSession(s session.Status) []Fact {
 
 // BorrowerColumns are the columns of the scripts that use a session.
 var BorrowerColumns = []Column[session.Borrower]{
-	textColumn("name", field.Column{Min: 18}, func(b session.Borrower) string { return safe(b.Name, 120) }),
-	textColumn("rate", field.Column{}, func(b session.Borrower) string {
+	textColumn("name", field.Layout{Min: 18}, func(b session.Borrower) string { return safe(b.Name, 120) }),
+	textColumn("rate", field.Layout{}, func(b session.Borrower) string {
 		return fmt.Sprintf("%3d a minute", b.LastMinute)
 	}),
-	textColumn("calls", field.Column{Flex: 1}, func(b session.Borrower) string {
+	textColumn("calls", field.Layout{Flex: 1}, func(b session.Borrower) string {
 		return fmt.Sprintf("%d calls, %d waited, %d refused", b.Calls, b.Waits, b.Refused)
 	}),
-	textColumn("waited", field.Column{HidePriority: 2}, func(b session.Borrower) string {
+	textColumn("waited", field.Layout{HidePriority: 2}, func(b session.Borrower) string {
 		if b.Waited <= 0 {
 			return ""
 		}
 		return fmt.Sprintf("%.1f s waiting", b.Waited)
 	}),
-	textColumn("role", field.Column{HidePriority: 1}, func(b session.Borrower) string {
+	textColumn("role", field.Layout{HidePriority: 1}, func(b session.Borrower) string {
 		return strings.Trim(safe(b.Role, 40)+", "+safe(b.Priority, 40), ", ")
 	}),
-	{Name: "last", Column: field.Column{Title: "last"}, Cell: func(o Options, b session.Borrower) Cell {
+	{Name: "last", Layout: field.Layout{Title: "last"}, Cell: func(o Options, b session.Borrower) Cell {
 		if !b.Running {
 			return Cell{Text: "ended", Tone: Dim}
 		}
@@ -284,17 +284,17 @@ var BorrowerColumns = []Column[session.Borrower]{
 
 // InstanceColumns are the columns of the processes that share a session.
 var InstanceColumns = []Column[session.Instance]{
-	textColumn("host", field.Column{Min: 18}, func(i session.Instance) string { return safe(i.Owner.Host, 120) }),
-	textColumn("process", field.Column{Min: 15}, func(i session.Instance) string {
+	textColumn("host", field.Layout{Min: 18}, func(i session.Instance) string { return safe(i.Owner.Host, 120) }),
+	textColumn("process", field.Layout{Min: 15}, func(i session.Instance) string {
 		return fmt.Sprintf("process %d", i.Owner.PID)
 	}),
-	textColumn("user", field.Column{Min: 12}, func(i session.Instance) string {
+	textColumn("user", field.Layout{Min: 12}, func(i session.Instance) string {
 		return "user " + safe(i.Owner.User, 120)
 	}),
-	textColumn("version", field.Column{Min: 20, Flex: 1}, func(i session.Instance) string {
+	textColumn("version", field.Layout{Min: 20, Flex: 1}, func(i session.Instance) string {
 		return "version " + safe(i.Owner.Version, 120)
 	}),
-	{Name: "seen", Column: field.Column{Title: "seen"}, Cell: func(o Options, i session.Instance) Cell {
+	{Name: "seen", Layout: field.Layout{Title: "seen"}, Cell: func(o Options, i session.Instance) Cell {
 		if i.Gone {
 			return Cell{Text: "ended", Tone: Dim}
 		}
@@ -305,16 +305,16 @@ var InstanceColumns = []Column[session.Instance]{
 
 // SessionEventColumns are the columns of the history of a session.
 var SessionEventColumns = []Column[session.Event]{
-	{Name: "at", Column: field.Column{Title: "at"}, Cell: func(o Options, e session.Event) Cell {
+	{Name: "at", Layout: field.Layout{Title: "at"}, Cell: func(o Options, e session.Event) Cell {
 		return Cell{Text: o.clock(e.At), Tone: Dim}
 	}},
-	{Name: "result", Column: field.Column{Title: "result", Min: 30}, Cell: func(o Options, e session.Event) Cell {
+	{Name: "result", Layout: field.Layout{Title: "result", Min: 30}, Cell: func(o Options, e session.Event) Cell {
 		return sessionEvent(e).Cell(o)
 	}},
-	textColumn("generation", field.Column{Min: 13, HidePriority: 1}, func(e session.Event) string {
+	textColumn("generation", field.Layout{Min: 13, HidePriority: 1}, func(e session.Event) string {
 		return fmt.Sprintf("generation %d", e.Gen)
 	}),
-	{Name: "why", Column: field.Column{Title: "why", Flex: 1}, Cell: func(_ Options, e session.Event) Cell {
+	{Name: "why", Layout: field.Layout{Title: "why", Flex: 1}, Cell: func(_ Options, e session.Event) Cell {
 		return Cell{Text: sessionEventWhy(e), Tone: Dim}
 	}},
 }
@@ -410,11 +410,11 @@ func Budgets(list []limit.Usage, ago time.Duration) []Budget {
 
 // BudgetColumns are the columns of a list of budgets.
 var BudgetColumns = []Column[Budget]{
-	textColumn("class", field.Column{}, Budget.class),
-	numberColumn("per minute", field.Column{}, func(b Budget) int64 { return int64(b.Recommended) }),
-	numberColumn("used", field.Column{}, func(b Budget) int64 { return int64(b.Used) }),
-	numberColumn("room", field.Column{Title: "left"}, func(b Budget) int64 { return int64(b.Room) }),
-	{Name: "next slot", Column: field.Column{Title: "next call"}, Align: Right, Cell: func(_ Options, b Budget) Cell {
+	textColumn("class", field.Layout{}, Budget.class),
+	numberColumn("per minute", field.Layout{}, func(b Budget) int64 { return int64(b.Recommended) }),
+	numberColumn("used", field.Layout{}, func(b Budget) int64 { return int64(b.Used) }),
+	numberColumn("room", field.Layout{Title: "left"}, func(b Budget) int64 { return int64(b.Room) }),
+	rightColumn("next slot", field.Layout{Title: "next call"}, func(_ Options, b Budget) Cell {
 		if left := b.slot(); left > 0 {
 			return Cell{Text: lasts(left)}
 		}
@@ -425,8 +425,8 @@ var BudgetColumns = []Column[Budget]{
 		}
 		return "now"
 	}},
-	numberColumn("throttled", field.Column{Title: "429 (1 h)"}, func(b Budget) int64 { return int64(b.Throttled) }),
-	numberColumn("waiting", field.Column{}, func(b Budget) int64 { return int64(b.Waiting) }),
+	numberColumn("throttled", field.Layout{Title: "429 (1 h)"}, func(b Budget) int64 { return int64(b.Throttled) }),
+	numberColumn("waiting", field.Layout{}, func(b Budget) int64 { return int64(b.Waiting) }),
 }
 
 // class is the name of the class.
@@ -542,9 +542,9 @@ func lasts(d time.Duration) string {
 
 // ConnectedColumns are the columns of the people who have a console open.
 var ConnectedColumns = []Column[presence.Place]{
-	textColumn("person", field.Column{Min: 12}, func(p presence.Place) string { return safe(p.Person, 60) }),
-	textColumn("host", field.Column{Min: 12}, func(p presence.Place) string { return safe(p.Host, 120) }),
-	textColumn("at", field.Column{Min: 30, Flex: 1}, func(p presence.Place) string {
+	textColumn("person", field.Layout{Min: 12}, func(p presence.Place) string { return safe(p.Person, 60) }),
+	textColumn("host", field.Layout{Min: 12}, func(p presence.Place) string { return safe(p.Host, 120) }),
+	textColumn("at", field.Layout{Min: 30, Flex: 1}, func(p presence.Place) string {
 		at := safe(p.Object, 40)
 		if p.ID != "" {
 			at += " " + safe(p.ID, 128)
@@ -554,7 +554,7 @@ var ConnectedColumns = []Column[presence.Place]{
 		}
 		return at
 	}),
-	{Name: "since", Column: field.Column{Title: "since"}, Cell: func(o Options, p presence.Place) Cell {
+	{Name: "since", Layout: field.Layout{Title: "since"}, Cell: func(o Options, p presence.Place) Cell {
 		ago, next := format.Ago(p.Since, o.Now)
 		return Cell{Text: "since " + ago, Tone: Dim, Until: next}
 	}},

@@ -119,18 +119,18 @@ func moments(states []index.State) []Moment {
 func MomentColumns(full int) []Column[Moment] {
 	return []Column[Moment]{
 		momentColumn(),
-		rightColumn("ago", field.Column{Min: 7, HidePriority: 4}, func(o Options, m Moment) Cell {
+		rightColumn("ago", field.Layout{Min: 7, HidePriority: 4}, func(o Options, m Moment) Cell {
 			age, next := format.Age(m.At, o.Now)
 			return Cell{Text: age, Tone: Dim, Until: next}
 		}),
-		textColumn("what", field.Column{}, func(m Moment) string { return safe(string(m.Kind), 20) }),
-		column("from", field.Column{Title: "source", Min: 7, HidePriority: 3}, func(_ Options, m Moment) Cell {
+		textColumn("what", field.Layout{}, func(m Moment) string { return safe(string(m.Kind), 20) }),
+		column("from", field.Layout{Title: "source", Min: 7, HidePriority: 3}, func(_ Options, m Moment) Cell {
 			return Cell{Text: safe(m.From, 40), Tone: Dim}
 		}),
-		exactly(column("status", field.Column{Min: 10, Max: 16, HidePriority: 2}, func(o Options, m Moment) Cell {
+		exactly(column("status", field.Layout{Min: 10, Max: 16, HidePriority: 2}, func(o Options, m Moment) Cell {
 			return m.Look(o)
 		}), func(m Moment) string { return m.Status.Line(60) }),
-		column("changes", field.Column{Min: 10, Flex: 1}, func(o Options, m Moment) Cell {
+		column("changes", field.Layout{Min: 10, Flex: 1}, func(o Options, m Moment) Cell {
 			return Cell{Text: m.Summary(o, full)}
 		}),
 	}
@@ -138,7 +138,7 @@ func MomentColumns(full int) []Column[Moment] {
 
 // momentColumn is when a moment was seen, to the second: several may be in a minute.
 func momentColumn() Column[Moment] {
-	out := timeColumn("at", field.Column{Title: "when", Min: 19, HidePriority: 1}, exactMillis,
+	out := timeColumn("at", field.Layout{Title: "when", Min: 19, HidePriority: 1}, exactMillis,
 		func(m Moment) time.Time { return m.At })
 	out.Cell = func(o Options, m Moment) Cell { return Cell{Text: format.Second(m.At, o.Zone), Tone: Dim} }
 	return out
@@ -282,11 +282,11 @@ func (m Moment) itemName(item string) string {
 
 // NoteListed are the columns of a list of notes.
 var NoteListed = []Column[note.Note]{
-	timeColumn("at", field.Column{}, time.RFC3339, func(n note.Note) time.Time { return n.At }),
-	textColumn("author", field.Column{}, func(n note.Note) string { return safe(n.Author, 60) }),
-	textColumn("object", field.Column{}, func(n note.Note) string { return safe(n.Object, 20) }),
-	textColumn("id", field.Column{}, func(n note.Note) string { return safe(n.ID, 128) }),
-	textColumn("text", field.Column{}, NoteText),
+	timeColumn("at", field.Layout{}, time.RFC3339, func(n note.Note) time.Time { return n.At }),
+	textColumn("author", field.Layout{}, func(n note.Note) string { return safe(n.Author, 60) }),
+	textColumn("object", field.Layout{}, func(n note.Note) string { return safe(n.Object, 20) }),
+	textColumn("id", field.Layout{}, func(n note.Note) string { return safe(n.ID, 128) }),
+	textColumn("text", field.Layout{}, NoteText),
 }
 
 // NoteText is the text of a note as one safe line.

@@ -74,8 +74,8 @@ type Spec[T any] struct {
 	None    string // "No event matches the filter."
 	Further string // "No event matches among those read so far."; "": all records are read at once
 
-	Columns func(w int) []widget.Column // in a window of w cells; nil: the screen sets them
-	Detail  func() []widget.Pair        // facts of the row under the cursor; nil: none
+	Columns func(w int) []field.Layout // in a window of w cells; nil: the screen sets them
+	Detail  func() []widget.Pair       // facts of the row under the cursor; nil: none
 	// the preview of the row under the cursor, from local data; nil: Detail
 	Beside   func(w int) []string
 	Signs    []Sign              // of the rows, for the help

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/uitest"
@@ -55,8 +56,8 @@ func newScreen(env *ui.Env, start string) *screen {
 		return widget.Row{ID: f.id, Cells: []string{untrusted.Text(f.name).Line(20), fmt.Sprint(f.weight)}}
 	})
 	s.List = New(env, s, s.rows, Spec[fruit]{Title: "Fruits", Place: ui.Place{Kind: "fruits"}, Origin: "basket", Reading: "Reading …", None: "No fruit matches the filter.",
-		Columns: func(int) []widget.Column {
-			return []widget.Column{{Title: "name", Min: 10}, {Title: "weight", Min: 6, Align: widget.Right}}
+		Columns: func(int) []field.Layout {
+			return []field.Layout{{Title: "name", Min: 10}, {Title: "weight", Min: 6, Align: field.Right}}
 		},
 		Marks: true, Language: language, Example: "name:pl", Start: start, Records: s.rows.Each})
 	return s

@@ -10,6 +10,7 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/act/remedy"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -124,24 +125,11 @@ func (r *Rows[T]) Ages(from, to int, now time.Time, at func(T) time.Time) time.T
 	return next
 }
 
-// ColumnOf is a column of records in the table.
-func ColumnOf[T any](c present.Column[T]) widget.Column {
-	out := widget.Column{Title: c.Title, Min: c.Min, Max: c.Max, Flex: c.Flex, HidePriority: c.HidePriority,
-		CutMiddle: c.CutMiddle, ID: c.ID, Signed: c.Signed, Time: c.Time}
-	switch c.Align {
-	case present.Right:
-		out.Align = widget.Right
-	case present.Decimal:
-		out.Align, out.Shorten = widget.Decimal, true
-	}
-	return out
-}
-
 // ColumnsOf are columns of records in the table.
-func ColumnsOf[T any](list []present.Column[T]) []widget.Column {
-	out := make([]widget.Column, len(list))
+func ColumnsOf[T any](list []present.Column[T]) []field.Layout {
+	out := make([]field.Layout, len(list))
 	for i, c := range list {
-		out[i] = ColumnOf(c)
+		out[i] = c.Layout
 	}
 	return out
 }

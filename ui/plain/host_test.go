@@ -13,6 +13,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/internal/field"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
@@ -45,7 +46,7 @@ type came struct {
 
 func newTestScreen(env *ui.Env, takes time.Duration, sent *[]string, comes <-chan string) *testScreen {
 	p := &testScreen{env: env, keys: env.Keys.Documents, takes: takes, sent: sent, comes: comes, list: []string{"alpha-0001", "beta-0002", "gamma-0003"},
-		table: widget.NewTable(env.Theme, env.Keys, true, widget.Column{Title: "name", Min: 10})}
+		table: widget.NewTable(env.Theme, env.Keys, true, field.Layout{Title: "name", Min: 10})}
 	p.keys.Restore.Off("Nothing was removed.")
 	p.table.SetSource(p)
 	return p

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
@@ -32,32 +33,6 @@ type Source interface {
 // not read.
 const Hidden = -2
 
-// Align is where a cell is in its column.
-type Align uint8
-
-// The alignments.
-const (
-	Left    Align = iota
-	Right         // numbers
-	Decimal       // money: decimal points in one line
-)
-
-// Column describes one column. Widths are cells.
-type Column struct {
-	Title          string
-	Min            int // never narrower
-	Max            int // never wider; 0: as wide as it likes
-	Flex           int // share of the room that is left; 0: stays at Min
-	HidePriority   int // narrow windows leave out the column with the highest first; 0: never
-	Align          Align
-	CutMiddle      bool // cut in the middle, both ends kept (file names)
-	Shorten        bool // amounts with many decimals are shortened, with a sign
-	ID             bool // an identifier: whole, or its short form; it gets what the other columns leave
-	Signed         bool // a sign begins each cell; a narrow window shows only that
-	Time           bool // moments in the zone of SetZone
-	MaxNumberWidth int  // numbers: a wider one is cut, with a sign; 0: numberWidth
-}
-
 // Notice is a sentence in the place of rows.
 type Notice struct {
 	Tone theme.Tone
@@ -84,7 +59,7 @@ type Table struct {
 
 // tableColumns is how wide the columns are and which have room, and the sizes of the parts.
 type tableColumns struct {
-	columns  []Column
+	columns  []field.Layout
 	w, h     int
 	shown    []shownColumn
 	wide     []int // by column: what the widest number seen takes
@@ -127,7 +102,7 @@ type shownColumn struct{ index, width int }
 
 // NewTable makes a table. keys come from the screen's Env; marking says whether
 // rows can be marked.
-func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...Column) *Table {
+func NewTable(th *theme.Theme, keys *keymap.Map, marking bool, columns ...field.Layout) *Table {
 	t := &Table{th: th, nav: keys.Nav, list: keys.List, marking: marking,
 		Cursor: tableCursor{Columns: tableColumns{sortBy: -1, column: -1}, source: none{}}}
 	t.Cursor.Columns.setColumns(columns)
@@ -221,14 +196,14 @@ func (t *tableCursor) Blur(on bool) { t.blurred = on }
 func (t *tableCursor) isCursor(at int) bool { return at == t.at && !t.blurred }
 
 // SetColumns changes the columns.
-func (t *Table) SetColumns(c ...Column) {
+func (t *Table) SetColumns(c ...field.Layout) {
 	t.seen, t.Cursor.Columns.measured = nil, false
 	t.Cursor.Columns.setColumns(c)
 	t.Cursor.Columns.column = min(t.Cursor.Columns.column, len(c)-1)
 	t.Cursor.Columns.shown = t.Cursor.Columns.layout()
 }
 
-func (t *tableColumns) setColumns(c []Column) {
+func (t *tableColumns) setColumns(c []field.Layout) {
 	t.columns = c
 	t.wide, t.want, t.filled = make([]int, len(c)), make([]int, len(c)), filled{in: make([]bool, len(c))}
 }
@@ -252,7 +227,7 @@ func (t *tableCursor) TooWide() []int {
 	}
 	var out []int
 	for _, c := range t.Columns.shown {
-		if t.Columns.columns[c.index].Align == Left {
+		if t.Columns.columns[c.index].Align == field.Left {
 			continue
 		}
 		if s := t.Columns.number(r, c.index); draw.Width(s) > c.width || s != cellOf(r, c.index) {
@@ -529,7 +504,7 @@ func (t *Table) align(rows []Row) {
 	columns := &t.Cursor.Columns
 	t.points = make([]draw.Points, len(columns.columns))
 	for _, c := range columns.shown {
-		if columns.columns[c.index].Align != Decimal {
+		if columns.columns[c.index].Align != field.Decimal {
 			continue
 		}
 		numbers := make([]string, len(rows))
@@ -550,7 +525,7 @@ func cellOf(r Row, i int) string {
 // appendCell appends a cell of a row, as wide as its column.
 func (t *Table) appendCell(b []byte, r Row, c shownColumn) []byte {
 	switch d := t.Cursor.Columns.columns[c.index]; {
-	case d.Align != Left:
+	case d.Align != field.Left:
 		return t.appendNumber(b, t.Cursor.Columns.number(r, c.index), c)
 	case d.ID:
 		return draw.AppendPad(b, draw.ID(cellOf(r, c.index), c.width), c.width)

@@ -10,15 +10,16 @@ import (
 	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
+	"opdeck/internal/field"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
 )
 
-var columns = []Column{
+var columns = []field.Layout{
 	{Title: "ID", Min: 8, Max: 36, Flex: 2, CutMiddle: true},
 	{Title: "Status", Min: 11, HidePriority: 2},
-	{Title: "Amount", Min: 14, Max: 20, Flex: 1, Align: Decimal, HidePriority: 1},
+	{Title: "Amount", Min: 14, Max: 20, Flex: 1, Align: field.Decimal, HidePriority: 1},
 	{Title: "Customer", Min: 10, Flex: 4, HidePriority: 3},
 	{Title: "Updated", Min: 16, HidePriority: 4},
 }
@@ -193,7 +194,7 @@ func TestColumnsDropWhenNarrow(t *testing.T) {
 // name gives way to a status, and both to a number.
 func TestAWordIsWholeBeforeATextIs(t *testing.T) {
 	tb := NewTable(theme.New(uitest.Renderer(termenv.Ascii), theme.Night()), keymap.New(), true,
-		Column{Title: "Name", Min: 20, Flex: 2}, Column{Title: "Status", Min: 12}, Column{Title: "Amount", Min: 14, Align: Right})
+		field.Layout{Title: "Name", Min: 20, Flex: 2}, field.Layout{Title: "Status", Min: 12}, field.Layout{Title: "Amount", Min: 14, Align: field.Right})
 	tb.SetSource(few{"The International Company"})
 	for w, want := range map[int]string{60: "The International Company PENDING 12.5 EUR", 46: "The Internat… PENDING 12.5 EUR", 34: "The I… PENDING 12.5 EUR", 31: "The I… PENDI… 12.5 EUR"} {
 		tb.SetSize(w, 8)
@@ -206,13 +207,13 @@ func TestAWordIsWholeBeforeATextIs(t *testing.T) {
 
 func TestMoneyStandsByItsPoint(t *testing.T) {
 	tb := newTable(termenv.Ascii, nil, 60, 8)
-	tb.SetColumns(Column{Title: "Amount", Min: 14, Align: Decimal}, Column{Title: "N", Min: 5, Align: Right})
+	tb.SetColumns(field.Layout{Title: "Amount", Min: 14, Align: field.Decimal}, field.Layout{Title: "N", Min: 5, Align: field.Right})
 	tb.SetSource(cells{{"123,456,789,012.00", "1234567"}})
 	tb.SetSize(60, 8)
 	if v := tb.View(); !strings.Contains(v, "123,456,789,012.00  1234567") {
 		t.Errorf("a wide number gets no room:\n%s", v)
 	}
-	tb.SetColumns(Column{Title: "Amount", Min: 14, Max: 14, Align: Decimal}, Column{Title: "N", Min: 5, Max: 5, Align: Right})
+	tb.SetColumns(field.Layout{Title: "Amount", Min: 14, Max: 14, Align: field.Decimal}, field.Layout{Title: "N", Min: 5, Max: 5, Align: field.Right})
 	tb.SetSource(cells{{"1,234.50", "1"}, {"7", "22"}, {"0.125", "333"}, {"123,456,789,012.00", "1234567"}})
 	tb.SetSize(60, 8)
 	lines := strings.Split(tb.View(), "\n")
@@ -228,7 +229,7 @@ func TestMoneyStandsByItsPoint(t *testing.T) {
 // before another list begins.
 func TestScrollingOnMovesNoColumn(t *testing.T) {
 	tb := newTable(termenv.Ascii, nil, 60, 8)
-	tb.SetColumns(Column{Title: "Amount", Min: 12, Align: Decimal}, Column{Title: "Id", Min: 10, HidePriority: 2})
+	tb.SetColumns(field.Layout{Title: "Amount", Min: 12, Align: field.Decimal}, field.Layout{Title: "Id", Min: 10, HidePriority: 2})
 	tb.SetSource(cells{{"9,999,999.99 EUR", "a"}})
 	tb.View()
 	was := tb.Cursor.Columns.Width(0)
@@ -246,7 +247,7 @@ func TestScrollingOnMovesNoColumn(t *testing.T) {
 // keeps its currency; it is never rounded.
 func TestOneHugeNumberNarrowsNothing(t *testing.T) {
 	tb := newTable(termenv.Ascii, nil, 60, 8)
-	tb.SetColumns(Column{Title: "Created", Min: 16, HidePriority: 1}, Column{Title: "Amount", Min: 12, MaxNumberWidth: 20, Align: Decimal}, Column{Title: "Id", Min: 10, HidePriority: 2})
+	tb.SetColumns(field.Layout{Title: "Created", Min: 16, HidePriority: 1}, field.Layout{Title: "Amount", Min: 12, MaxNumberWidth: 20, Align: field.Decimal}, field.Layout{Title: "Id", Min: 10, HidePriority: 2})
 	const usual, huge = "9,999,999.99 EUR", "98,765,432,109,876,543,210.99 EUR"
 	for _, c := range []struct {
 		w            int

@@ -8,18 +8,19 @@ import (
 	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
+	"opdeck/internal/field"
 	"opdeck/ui/uitest"
 )
 
 // drawColumns makes any columns, the first of which is often one that narrow windows leave out.
-func drawColumns(t *rapid.T) []Column {
-	out := make([]Column, rapid.IntRange(2, 9).Draw(t, "columns"))
+func drawColumns(t *rapid.T) []field.Layout {
+	out := make([]field.Layout, rapid.IntRange(2, 9).Draw(t, "columns"))
 	for i := range out {
-		c := Column{Title: strings.Repeat("t", rapid.IntRange(2, 10).Draw(t, "title")), Min: rapid.IntRange(2, 18).Draw(t, "min"),
+		c := field.Layout{Title: strings.Repeat("t", rapid.IntRange(2, 10).Draw(t, "title")), Min: rapid.IntRange(2, 18).Draw(t, "min"),
 			HidePriority: max(rapid.IntRange(-3, 9).Draw(t, "hide"), 0)}
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:
-			c.Align = Decimal
+			c.Align = field.Decimal
 		case 1:
 			c.Flex, c.Max = 1, c.Min+rapid.IntRange(0, 20).Draw(t, "max")
 		case 2:
@@ -95,9 +96,9 @@ func TestAWiderWindowShowsNoLess(t *testing.T) {
 // it is while others are scrolled in.
 func TestAnEmptyColumnGivesItsRoomUp(t *testing.T) {
 	name := strings.Repeat("n", 30)
-	for _, align := range []Align{Left, Decimal} {
+	for _, align := range []field.Align{field.Left, field.Decimal} {
 		tb := newTable(termenv.Ascii, nil, 50, 8)
-		tb.SetColumns(Column{Title: "Name", Min: 12, Max: 40, Flex: 1}, Column{Title: "Amount", Min: 20, Max: 20, Align: align})
+		tb.SetColumns(field.Layout{Title: "Name", Min: 12, Max: 40, Flex: 1}, field.Layout{Title: "Amount", Min: 20, Max: 20, Align: align})
 		tb.SetSource(cells{{"", ""}})
 		tb.View()
 		if got := tb.Cursor.Columns.Width(1); got != len("Amount")+moreSign {

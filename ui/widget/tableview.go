@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/ui/draw"
 	"opdeck/ui/theme"
@@ -127,7 +128,7 @@ func (t *Table) drawHead() string {
 		switch {
 		case d.Signed && room <= signOnly:
 			title = draw.Space(room)
-		case d.Align == Left:
+		case d.Align == field.Left:
 			title = draw.Fit(title, room)
 		default:
 			title = draw.FitRight(title, room)
@@ -409,14 +410,14 @@ func (t *tableColumns) narrowed(i int) int {
 	switch c := t.columns[i]; {
 	case c.Signed:
 		return 1
-	case c.ofAnyLength():
+	case ofAnyLength(c):
 		return min(t.least(i), leastName)
 	}
 	return t.least(i)
 }
 
 // ofAnyLength reports whether the column has texts such as names, which are cut before words and numbers are.
-func (c Column) ofAnyLength() bool { return c.Align == Left && c.Flex > 0 }
+func ofAnyLength(c field.Layout) bool { return c.Align == field.Left && c.Flex > 0 }
 
 // Needs is the width of a table that has room for all columns whose HidePriority is at most last.
 func (t *tableColumns) Needs(last int) int {
@@ -446,7 +447,7 @@ func (t *tableColumns) fitting(room int) []bool {
 	}
 	names := 0 // what texts of any length give up before an important column is left out
 	for i, c := range t.columns {
-		if c.HidePriority == 0 && c.ofAnyLength() {
+		if c.HidePriority == 0 && ofAnyLength(c) {
 			names += max(t.least(i)-leastName, 0)
 		}
 	}
@@ -478,7 +479,7 @@ const (
 // squeeze narrows columns of which not even those fit that are never dropped: texts of any length first, then words,
 // which say that they are cut, and words with a sign, of which the sign stays; and last numbers, which show as "###".
 func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
-	narrow := func(least int, is func(Column) bool) {
+	narrow := func(least int, is func(field.Layout) bool) {
 		for i := len(cols) - 1; i >= 0 && need > room; i-- {
 			if is(t.columns[cols[i].index]) {
 				less := max(min(cols[i].width-least, need-room), 0)
@@ -487,17 +488,17 @@ func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
 			}
 		}
 	}
-	narrow(leastName, Column.ofAnyLength)
-	narrow(leastWord, func(c Column) bool { return c.Signed })
+	narrow(leastName, ofAnyLength)
+	narrow(leastWord, func(c field.Layout) bool { return c.Signed })
 	for i := range cols { // a word that is cut says less than its sign
 		if d := t.columns[cols[i].index]; need > room && d.Signed && cols[i].width > 1 {
 			need -= cols[i].width - 1
 			cols[i].width = 1
 		}
 	}
-	narrow(leastText, Column.ofAnyLength)
-	narrow(leastText, func(c Column) bool { return c.Align == Left })
-	narrow(1, func(Column) bool { return true })
+	narrow(leastText, ofAnyLength)
+	narrow(leastText, func(c field.Layout) bool { return c.Align == field.Left })
+	narrow(1, func(field.Layout) bool { return true })
 	return need
 }
 
@@ -519,7 +520,7 @@ func (t *tableColumns) empty(i int) bool { return t.filled.any && !t.filled.in[i
 func (t *tableColumns) grow(cols []shownColumn, spare int) {
 	spare = max(spare, 0)
 	for i := range cols {
-		if d := t.columns[cols[i].index]; d.Flex == 0 && d.Align == Left && !d.ID &&
+		if d := t.columns[cols[i].index]; d.Flex == 0 && d.Align == field.Left && !d.ID &&
 			!t.empty(cols[i].index) && !(d.Signed && cols[i].width <= signOnly) {
 			more := min(max(min(t.want[cols[i].index], d.Max)-cols[i].width, 0), spare)
 			cols[i].width += more
@@ -591,7 +592,7 @@ func (t *tableColumns) widen(rows []Row) {
 	}
 	changed := t.fill(rows)
 	for i, c := range t.columns {
-		if c.Align == Left {
+		if c.Align == field.Left {
 			changed = t.wanted(i, rows) || changed
 			continue
 		}
@@ -666,7 +667,7 @@ func (t *Table) appendNumber(b []byte, s string, c shownColumn) []byte {
 	switch {
 	case len(s) > c.width && draw.Width(s) > c.width:
 		return draw.AppendPadLeft(b, tooWide(s, c.width), c.width)
-	case t.Cursor.Columns.columns[c.index].Align == Decimal:
+	case t.Cursor.Columns.columns[c.index].Align == field.Decimal:
 		return t.points[c.index].Append(b, s)
 	}
 	return draw.AppendPadLeft(b, s, c.width)

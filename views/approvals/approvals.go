@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -67,7 +68,7 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[approval.Request]{Title: "Approvals", Signs: legend(),
 		Place: ui.Place{Kind: Kind, ID: id}, Origin: "store",
 		Reading: "Reading the requests …", None: "No request matches the filter.",
-		Columns:  func(int) []widget.Column { return list.ColumnsOf(columns) },
+		Columns:  func(int) []field.Layout { return list.ColumnsOf(columns) },
 		Language: language(env.Now), Example: "state:open person:ana write:document.remove",
 		Beside: func(w int) []string {
 			if r, on := s.rows.Find(s.Table.Cursor.SelectedID()); on {

@@ -23,6 +23,7 @@ import (
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/internal/system/wholefile"
@@ -515,7 +516,7 @@ func drawRecord(env *ui.Env, e audit.Entry, w int) []string {
 }
 
 // columns of the list in a window of w cells.
-func columns(w int) []widget.Column { return list.ColumnsOf(present.AuditColumns(w)) }
+func columns(w int) []field.Layout { return list.ColumnsOf(present.AuditColumns(w)) }
 
 // record is a row: a record of the trail, or once more above them one whose act
 // is unsettled.

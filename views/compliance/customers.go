@@ -84,7 +84,7 @@ func (s *Customers) added(all []api.Customer) []records.Column[api.Customer] {
 }
 
 func begunColumn(begun customerfilter.Begun) present.Column[api.Customer] {
-	return present.Column[api.Customer]{Column: field.Column{Title: "begun", Min: 22, HidePriority: 1}, Name: "begun",
+	return present.Column[api.Customer]{Layout: field.Layout{Title: "begun", Min: 22, HidePriority: 1}, Name: "begun",
 		Cell: func(o present.Options, c api.Customer) present.Cell {
 			r, ok := begun[string(c.CUID)]
 			if !ok {

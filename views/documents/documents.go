@@ -80,7 +80,7 @@ func NewScreen(env *ui.Env, caller endpoint.Caller, parts Parts, opid string) *S
 	s.List = list.New(env, s, s.rows, list.Spec[api.Document]{Title: list.TitleOf("Documents", "", opid), OwnStale: true,
 		Place:   ui.Place{Kind: ui.KindDocuments, ID: opid},
 		Reading: "Reading the documents …", None: "No document matches the filter.", Detail: s.detail, Sort: field.Documents,
-		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Language: language,
+		Columns: func(int) []field.Layout { return list.ColumnsOf(columns) }, Language: language,
 		Signs: []list.Sign{list.Warning("its name or description contains hidden or unsafe characters"),
 			list.Locked("locked: only the compliance team can unlock it"),
 			list.LockUnknown()},

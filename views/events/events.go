@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/domain/eventfilter"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/verdict"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -573,7 +574,7 @@ func (s *Screen) ReadOn() tea.Cmd {
 
 // columns of the list in a window of w cells; how far an event can be trusted is
 // in view wherever it is drawn at all.
-func (s *Screen) columns(w int) []widget.Column {
+func (s *Screen) columns(w int) []field.Layout {
 	out := list.ColumnsOf(s.cells)
 	if object, age := &out[2], &out[4]; w < 44 { // no room for the object, only for the age
 		object.HidePriority, age.HidePriority = age.HidePriority, object.HidePriority

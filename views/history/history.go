@@ -21,6 +21,7 @@ import (
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/domain/note"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -80,7 +81,7 @@ func New(env *ui.Env, ix Index, past Past, opid string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: list.TitleOf("History", "", opid),
 		Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading the history …", None: "No state matches the filter.",
-		Columns: func(int) []widget.Column { return list.ColumnsOf(columns) }, Marks: true, Beside: s.beside,
+		Columns: func(int) []field.Layout { return list.ColumnsOf(columns) }, Marks: true, Beside: s.beside,
 		Signs:    append([]list.Sign{list.Warning("new since your last visit")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s

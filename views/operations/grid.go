@@ -12,6 +12,7 @@ import (
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/note"
+	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
@@ -186,15 +187,15 @@ func (g *grid) column() int {
 
 // columns are those of the table. The currencies of fewest operations are left out
 // first where there is no room; the cursor brings them.
-func (g *grid) columns(focus bool) []widget.Column {
+func (g *grid) columns(focus bool) []field.Layout {
 	orders := g.orders()
-	name, count := widget.Column{Title: g.heading(orders[0]), Min: g.name, Max: 44, Flex: 1},
-		widget.Column{Title: "operations", Align: widget.Right, Min: 10, HidePriority: 2}
+	name, count := field.Layout{Title: g.heading(orders[0]), Min: g.name, Max: 44, Flex: 1},
+		field.Layout{Title: "operations", Align: field.Right, Min: 10, HidePriority: 2}
 	if g.currencies == nil {
 		name.Flex = 0
-		return []widget.Column{name, count, {Title: "amount paid", Align: widget.Decimal, MaxNumberWidth: 60}}
+		return []field.Layout{name, count, {Title: "amount paid", Align: field.Decimal, MaxNumberWidth: 60}}
 	}
-	out := []widget.Column{name, count}
+	out := []field.Layout{name, count}
 	for i := range g.currencies[g.first:] {
 		title := g.heading(orders[fixed+g.first+i])
 		if focus && g.at-1 == g.first+i {
@@ -208,7 +209,7 @@ func (g *grid) columns(focus bool) []widget.Column {
 		if g.sorted() == fixed+i {
 			least = len(title) + 2 // and the sign of the order
 		}
-		out = append(out, widget.Column{Title: title, Align: widget.Decimal,
+		out = append(out, field.Layout{Title: title, Align: field.Decimal,
 			Min: max(least, min(g.widths[g.first+i], leastNumber)), HidePriority: hide, MaxNumberWidth: mostNumber})
 	}
 	return out

@@ -117,7 +117,7 @@ func tariffTable(o present.Options, items []api.Tariff, columns ...string) *tabl
 	for _, m := range present.Members(received, items) {
 		var shown func(time.Time) string
 		if m.Moment {
-			shown = listTime(o, field.Column{})
+			shown = listTime(o, field.Layout{})
 		}
 		cells := make([]string, len(items))
 		for i, it := range items {

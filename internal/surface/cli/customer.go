@@ -77,7 +77,7 @@ func customerListCommand(r *root) *cobra.Command {
 				found.Begun, since[i] = append(found.Begun, rec), rec.Begun().UTC().Format(time.RFC3339)
 			}
 		}
-		t.extend("BEGUN", since, listTime(r.options(ctx, a), field.Column{}))
+		t.extend("BEGUN", since, listTime(r.options(ctx, a), field.Layout{}))
 		return out.print(found, found.Items, t)
 	})
 	cmd.Flags().StringVar(&expr, "filter", "", "only what matches this filter, for example 'status:VERIFY,MODERATION "+

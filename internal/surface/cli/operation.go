@@ -121,7 +121,7 @@ func fieldTable[T any](o present.Options, c *field.Catalogue[T], records []T, na
 	for i, name := range names {
 		f := c.Get(name)
 		t.head = append(t.head, strings.ToUpper(name))
-		t.right[i], t.columns[i] = f.Kind == field.Money || f.Kind == field.Count, present.ColumnOf(f).Column
+		t.right[i], t.columns[i] = f.Kind == field.Money || f.Kind == field.Count, present.ColumnOf(f).Layout
 		if f.Kind == field.Time {
 			t.times[i] = listTime(o, f.Column)
 		}
@@ -383,7 +383,7 @@ func byNames() []string {
 func totalsTable(l totalsJSON) *table {
 	head := index.TotalsHead(l.By)
 	t := tabled(strings.ToUpper(strings.Join(head, "|")))
-	t.columns[len(head)-2] = field.Column{HidePriority: 1} // the count of unusable amounts, before any other
+	t.columns[len(head)-2] = field.Layout{HidePriority: 1} // the count of unusable amounts, before any other
 	for _, name := range head {
 		t.sheet = append(t.sheet, sheetColumn{head: strings.ToUpper(name)})
 	}

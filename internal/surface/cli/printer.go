@@ -282,7 +282,7 @@ func (r *root) zoneOf(a *app.App) *time.Location {
 }
 
 // listTime formats times of a column: as the screens' lists do, or to the second, in UTC, where no zone is given.
-func listTime(o present.Options, c field.Column) func(time.Time) string {
+func listTime(o present.Options, c field.Layout) func(time.Time) string {
 	switch {
 	case o.Zone == nil:
 		return func(t time.Time) string { return t.UTC().Format(tableTime) }
@@ -492,7 +492,7 @@ type table struct {
 	head    []string
 	right   map[int]bool                   // columns of numbers
 	times   map[int]func(time.Time) string // columns of times as received, and how people see them
-	columns map[int]field.Column           // widths where a terminal has little room
+	columns map[int]field.Layout           // widths where a terminal has little room
 	key     int                            // the column that tells rows apart: whole in every terminal
 	record  bool                           // one record: values continue on more lines
 	rows    [][]string
@@ -503,7 +503,7 @@ type table struct {
 // tabled is a table with these headings, separated by |.
 func tabled(head string) *table {
 	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]func(time.Time) string{},
-		columns: map[int]field.Column{}, empty: "Nothing to list."}
+		columns: map[int]field.Layout{}, empty: "Nothing to list."}
 }
 
 // textSign is the character of a sign in the text of a command.
@@ -538,7 +538,7 @@ func listed[T any](o present.Options, columns []present.Column[T], items []T) *t
 	for i, c := range columns {
 		head, cell := strings.ToUpper(c.Name), csvcell.Text
 		t.head = append(t.head, head)
-		if t.right[i], t.columns[i] = c.Align != present.Left, c.Column; t.right[i] {
+		if t.right[i], t.columns[i] = c.Align != field.Left, c.Layout; t.right[i] {
 			cell = csvcell.Number
 		}
 		if c.Time && c.Exact != nil {
