@@ -360,20 +360,16 @@ func (c *Catalogue[T]) Sheet() []SheetColumn[T] {
 	return out
 }
 
-// SheetOf returns the columns of these fields. The currency of an amount is the column after it.
-func (c *Catalogue[T]) SheetOf(names ...string) []SheetColumn[T] {
-	var out []SheetColumn[T]
-	for _, f := range c.named(names...) {
-		if out = append(out, f.Sheet()...); f.Kind != Money {
-			continue
-		}
-		if own, _, ok := c.at(f.currency()); ok && own.JSON == f.currency() {
-			out = append(out, own.Sheet()...)
-		} else {
-			out = append(out, f.currencySheet())
-		}
+// SheetOf returns the columns of a field. The currency of an amount is the column after it.
+func (c *Catalogue[T]) SheetOf(f Field[T]) []SheetColumn[T] {
+	out := f.Sheet()
+	if f.Kind != Money {
+		return out
 	}
-	return out
+	if own, _, ok := c.at(f.currency()); ok && own.JSON == f.currency() {
+		return append(out, own.Sheet()...)
+	}
+	return append(out, f.currencySheet())
 }
 
 // currency is the path of an amount's currency.
@@ -387,54 +383,56 @@ func (f Field[T]) currencySheet() SheetColumn[T] {
 
 // Sheet returns the columns of a field without the currency of an amount.
 func (f Field[T]) Sheet() []SheetColumn[T] {
-	var out []SheetColumn[T]
-	add := func(head string, cell func(T) csvcell.Cell) { out = append(out, SheetColumn[T]{head, cell}) }
-	text := func(r T) csvcell.Cell { return csvcell.Text(string(f.Text(r))) }
-	switch f.Kind {
-	case Money:
-		add(f.Name, func(r T) csvcell.Cell { return amountCell(f.Money(r)) })
-	case Time:
-		add(csvcell.Zoned(f.Name), func(r T) csvcell.Cell { return timeCell(f.Time(r)) })
-	case Count:
-		add(f.Name, f.ifReported(func(r T) csvcell.Cell { return csvcell.Number(strconv.Itoa(f.Count(r))) }))
-		if f.Locks != nil {
-			add("locked_"+f.Name, f.ifReported(func(r T) csvcell.Cell {
-				if n := f.Locks(r); n.Unknown == 0 {
-					return csvcell.Number(strconv.Itoa(n.Locked))
-				}
+	head := f.Name
+	if f.Kind == Time {
+		head = csvcell.Zoned(head)
+	}
+	out := []SheetColumn[T]{{head, f.csv}}
+	switch {
+	case f.Kind == Party:
+		out = append(out, SheetColumn[T]{f.Name + "_number", func(r T) csvcell.Cell {
+			return csvcell.Text(accountNumber(f.Party(r)))
+		}})
+	case f.Locks != nil:
+		out = append(out, SheetColumn[T]{"locked_" + f.Name, func(r T) csvcell.Cell {
+			switch n := f.Locks(r); {
+			case !f.IsReported(r):
+				return csvcell.Cell{}
+			case n.Unknown > 0:
 				return csvcell.Text("?")
-			}))
-		}
-	case Lock:
-		add(f.Name, func(r T) csvcell.Cell { return csvcell.Text(f.LockWord(r)) })
-	case Flag:
-		add(f.Name, f.ifReported(func(r T) csvcell.Cell { return csvcell.Text(strconv.FormatBool(f.Flag(r))) }))
-	case Party:
-		add(f.Name, text)
-		add(f.Name+"_number", func(r T) csvcell.Cell { return csvcell.Text(accountNumber(f.Party(r))) })
-	default:
-		if f.Column.Align == Decimal {
-			text = func(r T) csvcell.Cell { return csvcell.Number(string(f.Text(r))) }
-		}
-		add(f.Name, text)
+			default:
+				return csvcell.Number(strconv.Itoa(n.Locked))
+			}
+		}})
 	}
 	return out
+}
+
+// csv is the field in a CSV file; one that the record does not have is empty.
+func (f Field[T]) csv(r T) csvcell.Cell {
+	switch {
+	case !f.IsReported(r):
+		return csvcell.Cell{}
+	case f.Kind == Money:
+		return amountCell(f.Money(r))
+	case f.Kind == Time:
+		return timeCell(f.Time(r))
+	case f.Kind == Count:
+		return csvcell.Number(strconv.Itoa(f.Count(r)))
+	case f.Kind == Lock:
+		return csvcell.Text(f.LockWord(r))
+	case f.Kind == Flag:
+		return csvcell.Text(strconv.FormatBool(f.Flag(r)))
+	case f.Column.Align == Decimal:
+		return csvcell.Number(string(f.Text(r)))
+	}
+	return csvcell.Text(string(f.Text(r)))
 }
 
 // declares reports whether a field has this path in the service's record.
 func (c *Catalogue[T]) declares(path string) bool {
 	f, rest, ok := c.at(path)
 	return ok && rest == "" && f.JSON == path
-}
-
-// ifReported is a cell that is empty if the record does not have the field.
-func (f Field[T]) ifReported(cell func(T) csvcell.Cell) func(T) csvcell.Cell {
-	return func(r T) csvcell.Cell {
-		if !f.IsReported(r) {
-			return csvcell.Cell{}
-		}
-		return cell(r)
-	}
 }
 
 // amountCell is an amount without its currency, "?" if it is not known.

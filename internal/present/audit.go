@@ -134,7 +134,7 @@ var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
 	recordColumn("who", func(e audit.Entry) string { return e.Actor.Who() }),
 	recordColumn("via", func(e audit.Entry) string { return e.Via }),
 	recordColumn("phase", func(e audit.Entry) string { return string(e.Phase) }),
-	numberColumn("seq", field.Layout{}, func(e audit.Entry) int64 { return e.Seq }),
+	NumberColumn("seq", field.Layout{}, func(e audit.Entry) int64 { return e.Seq }),
 	recordColumn("id", func(e audit.Entry) string { return e.ID }),
 	recordColumn("item", func(e audit.Entry) string { return e.Item }),
 	textColumn("what", field.Layout{}, auditWhat),
@@ -170,13 +170,12 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 			return Cell{Text: shows(e.At, o.Zone), Tone: Dim}
 		})
 	at.Time = true
-	at.Exact = func(e audit.Entry) string { return e.At.UTC().Format(exactMillis) }
-	event := textColumn("event", field.Layout{Min: 15, Max: 28, Flex: 1}, AuditEvent)
-	event.Exact = func(e audit.Entry) string { return AuditText(e.Event, 300) }
-	outcome := column("outcome", field.Layout{Min: 12, Signed: true}, func(o Options, e audit.Entry) Cell {
+	at = exactly(at, func(e audit.Entry) string { return e.At.UTC().Format(exactMillis) })
+	event := exactly(textColumn("event", field.Layout{Min: 15, Max: 28, Flex: 1}, AuditEvent),
+		func(e audit.Entry) string { return AuditText(e.Event, 300) })
+	outcome := exactly(column("outcome", field.Layout{Min: 12, Signed: true}, func(o Options, e audit.Entry) Cell {
 		return AuditOutcome(e).Cell(o)
-	})
-	outcome.Exact = func(e audit.Entry) string { return AuditText(string(e.Outcome), 300) }
+	}), func(e audit.Entry) string { return AuditText(string(e.Outcome), 300) })
 	return []Column[audit.Entry]{at,
 		textColumn("person", field.Layout{Min: 8, Max: 20, Flex: 1, HidePriority: 3}, func(e audit.Entry) string {
 			return AuditText(e.Actor.Name, 60)
@@ -434,7 +433,7 @@ var UnsettledColumns = []Column[followup.Row]{
 		}
 		return Cell{Text: o.clockOrSecond(r.Until)}
 	}),
-	numberColumn("checks", field.Layout{}, func(r followup.Row) int64 { return int64(r.Reads) }),
+	NumberColumn("checks", field.Layout{}, func(r followup.Row) int64 { return int64(r.Reads) }),
 	textColumn("state", field.Layout{}, func(r followup.Row) string { return string(UnsettledState(r)) }),
 	textColumn("ref", field.Layout{}, func(r followup.Row) string { return safe(r.Ref, 120) }),
 }

@@ -20,6 +20,7 @@ import (
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
+	"opdeck/internal/format/csvcell"
 )
 
 // Tone is the meaning of a piece of text.
@@ -144,9 +145,23 @@ type Cell struct {
 // Column is a column of a list: its name, heading, widths and cells.
 type Column[T any] struct {
 	field.Layout
-	Name  string
-	Cell  func(Options, T) Cell
-	Exact func(T) string // for programs: full times, words that filters accept; nil: the text of Cell
+	Name string
+	Cell func(Options, T) Cell
+	CSV  []field.SheetColumn[T] // with full times and words that filters accept; nil: one with the text of Cell
+}
+
+// Sheet returns the columns of a CSV file.
+func (c Column[T]) Sheet(o Options) []field.SheetColumn[T] {
+	if c.CSV != nil {
+		return c.CSV
+	}
+	o.Zone = nil
+	return []field.SheetColumn[T]{{Head: c.Name, Cell: func(r T) csvcell.Cell {
+		if c.Align != field.Left {
+			return csvcell.Number(c.Cell(o, r).Text)
+		}
+		return csvcell.Text(c.Cell(o, r).Text)
+	}}}
 }
 
 // column is a column whose heading is its name.
@@ -167,15 +182,15 @@ func rightColumn[T any](name string, c field.Layout, cell func(Options, T) Cell)
 	return out
 }
 
-// numberColumn is a column of whole numbers.
-func numberColumn[T any](name string, c field.Layout, n func(T) int64) Column[T] {
+// NumberColumn is a column of whole numbers.
+func NumberColumn[T any](name string, c field.Layout, n func(T) int64) Column[T] {
 	out := textColumn(name, c, func(r T) string { return strconv.FormatInt(n(r), 10) })
 	out.Align = field.Right
 	return out
 }
 
-// timeColumn is a column of moments; programs read them in UTC as layout says.
-func timeColumn[T any](name string, c field.Layout, layout string, at func(T) time.Time) Column[T] {
+// TimeColumn is a column of moments; programs read them in UTC as layout says.
+func TimeColumn[T any](name string, c field.Layout, layout string, at func(T) time.Time) Column[T] {
 	c.Whole = true
 	out := column(name, c, func(o Options, r T) Cell { return Cell{Text: o.minute(at(r)), Tone: Dim} })
 	out.Time = true
@@ -189,7 +204,14 @@ func timeColumn[T any](name string, c field.Layout, layout string, at func(T) ti
 
 // exactly is a column that programs read another text of.
 func exactly[T any](c Column[T], text func(T) string) Column[T] {
-	c.Exact = text
+	cell := csvcell.Text
+	if c.Align != field.Left {
+		cell = csvcell.Number
+	}
+	c.CSV = []field.SheetColumn[T]{{Head: c.Name, Cell: func(r T) csvcell.Cell { return cell(text(r)) }}}
+	if c.Time {
+		c.CSV[0].Head = csvcell.Zoned(c.Name)
+	}
 	return c
 }
 
@@ -219,22 +241,18 @@ func Named[T any](list []Column[T], names ...string) []Column[T] {
 func Columns[T any](c *field.Catalogue[T], names ...string) []Column[T] {
 	out := make([]Column[T], len(names))
 	for i, name := range names {
-		out[i] = ColumnOf(c.Get(name))
+		out[i] = ColumnOf(c, name)
 	}
 	return out
 }
 
-// ColumnOf returns the column of a field.
-func ColumnOf[T any](f field.Field[T]) Column[T] {
-	out := Column[T]{Layout: f.Column, Name: f.Name, Cell: func(o Options, r T) Cell { return CellOf(o, f, r) }}
-	if out.Title == "" {
-		out.Title = f.Name
-	}
-	out.Time = f.Kind == field.Time && !f.Column.Age
+// ColumnOf returns the column of a field of a catalogue.
+func ColumnOf[T any](c *field.Catalogue[T], name string) Column[T] {
+	f := c.Get(name)
+	out := column(f.Name, f.Column, func(o Options, r T) Cell { return CellOf(o, f, r) })
+	out.CSV = c.SheetOf(f)
+	out.Whole, out.Time = f.Kind == field.Time, f.Kind == field.Time && !f.Column.Age
 	out.ID, out.Signed = out.ID || f.Kind == field.ID, out.Signed || f.Status
-	if f.Nothing != "" {
-		out.Exact = func(r T) string { return f.Text(r).Line(200) }
-	}
 	switch {
 	case f.Kind == field.Money, f.Column.Align == field.Decimal:
 		out.Align, out.Shorten = field.Decimal, true
@@ -260,10 +278,10 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 		switch at := f.Time(r); {
 		case at.Unread():
 			out.Text, out.Tone = "?", Warn
-		case f.Column.Age:
+		case f.Column.Age && o.Zone != nil:
 			out.Text, out.Until = format.Ago(at.Time, o.Now)
 		default:
-			out.Text = format.Minute(at.Time, o.Zone)
+			out.Text = o.minute(at.Time)
 		}
 	case field.Count:
 		if !f.Bytes {
@@ -275,7 +293,7 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 	case field.Lock:
 		return o.lock(f.Lock(r))
 	case field.ID:
-		out.Text, out.Tone = f.Text(r).Line(64), Dim
+		out.Text, out.Tone = f.Text(r).Line(256), Dim
 	default:
 		return text(o, f, r, out.Tone)
 	}
@@ -338,40 +356,8 @@ func shown[T any](o Options, f field.Field[T], r T) untrusted.Text {
 	return mask.Detail(api.Detail{Path: f.JSON, Label: f.Name, Value: value}, o.Masked)
 }
 
-// Exact is a field for commands: times as received, whole numbers without commas; max bounds a text in runes.
-func Exact[T any](f field.Field[T], r T, max int) string {
-	switch f.Kind {
-	case field.Money:
-		return exactMoney(f.Money(r))
-	case field.Time:
-		return f.Time(r).Raw.Line(40)
-	case field.Count:
-		if n := f.Count(r); f.IsReported(r) && (n >= 0 || !f.Bytes) {
-			return strconv.Itoa(n)
-		}
-		return "–"
-	case field.Flag:
-		return f.YesNo(r)
-	case field.Lock:
-		return f.LockWord(r)
-	}
-	return f.Text(r).Line(max)
-}
-
-// Moments in CSV, in UTC.
-const (
-	exactSeconds = "2006-01-02 15:04:05"
-	exactMillis  = "2006-01-02 15:04:05.000"
-)
-
-// exactMoney is an exact amount; an invalid one is shown raw.
-func exactMoney(m api.Money) string {
-	s := format.Money(m)
-	if _, ok := format.Amount(m); !ok && !m.Empty() {
-		s += " (not understood: " + untrusted.Text(m.Raw()).Line(2000) + ")"
-	}
-	return s
-}
+// exactMillis is the layout of moments in CSV that are closer than a second, in UTC.
+const exactMillis = "2006-01-02 15:04:05.000"
 
 // FactsOf returns the facts of a record's field: its value and a note if that is suspicious.
 func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {

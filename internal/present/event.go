@@ -271,13 +271,12 @@ func shortType(t hook.Type) string {
 // EventColumns are the columns of a list of events; codes are what is known of their numbers. They are built once for
 // many rows.
 func EventColumns(codes hook.Meanings) []Column[Event] {
-	received := timeColumn("received", field.Layout{Min: 16, HidePriority: 6}, exactSeconds, func(e Event) time.Time {
+	received := TimeColumn("received", field.Layout{Min: 16, HidePriority: 6}, time.DateTime, func(e Event) time.Time {
 		return e.ReceivedAt
 	})
-	typed := textColumn("type", field.Layout{Min: 9, Max: 12, Flex: 1, HidePriority: 3}, func(e Event) string {
+	typed := exactly(textColumn("type", field.Layout{Min: 9, Max: 12, Flex: 1, HidePriority: 3}, func(e Event) string {
 		return shortType(e.Type)
-	})
-	typed.Exact = func(e Event) string { return e.Type.String() }
+	}), func(e Event) string { return e.Type.String() })
 	amount := column("amount", field.Layout{Min: 14, HidePriority: 5}, func(_ Options, e Event) Cell {
 		return Cell{Text: eventAmount(e)}
 	})
@@ -316,10 +315,10 @@ func eventAmount(e Event) string {
 // EventListed are the columns of a list of events as commands print it; whose is the context that they are of.
 func EventListed(whose string) []Column[Event] {
 	return Named(append(EventColumns(nil),
-		numberColumn("seq", field.Layout{}, func(e Event) int64 { return e.Seq }),
+		NumberColumn("seq", field.Layout{}, func(e Event) int64 { return e.Seq }),
 		textColumn("context", field.Layout{}, func(Event) string { return safe(whose, 120) }),
 		textColumn("status", field.Layout{}, func(e Event) string { return safe(string(e.Status), 40) }),
-		numberColumn("deliveries", field.Layout{}, func(e Event) int64 { return int64(e.Deliveries) }),
+		NumberColumn("deliveries", field.Layout{}, func(e Event) int64 { return int64(e.Deliveries) }),
 		textColumn("hook id", field.Layout{}, func(e Event) string { return safe(e.Key, 500) }),
 		textColumn("problem", field.Layout{}, eventProblem)),
 		"seq", "received", "context", "type", "object", "status", "deliveries", "hook id", "problem")
@@ -404,7 +403,7 @@ func OnOff(h api.HookSettings, label, member string, on bool) Fact {
 // CodeColumns are the columns of a list of codes.
 var CodeColumns = []Column[hook.Said]{
 	textColumn("field", field.Layout{}, func(s hook.Said) string { return safe(string(s.Field), 60) }),
-	numberColumn("code", field.Layout{}, func(s hook.Said) int64 { return s.Code }),
+	NumberColumn("code", field.Layout{}, func(s hook.Said) int64 { return s.Code }),
 	textColumn("word", field.Layout{}, func(s hook.Said) string { return s.Word.Line(64) }),
 	textColumn("operation", field.Layout{ID: true}, func(s hook.Said) string { return s.OPID.Line(64) }),
 }
@@ -414,12 +413,12 @@ func RejectedColumns(whose string) []Column[receiver.Rejection] {
 	type rejection = receiver.Rejection
 	return []Column[rejection]{
 		textColumn("key", field.Layout{}, func(x rejection) string { return x.Key() }),
-		timeColumn("at", field.Layout{}, exactSeconds, func(x rejection) time.Time { return x.At }),
+		TimeColumn("at", field.Layout{}, time.DateTime, func(x rejection) time.Time { return x.At }),
 		textColumn("context", field.Layout{}, func(rejection) string { return safe(whose, 120) }),
 		textColumn("from", field.Layout{}, func(x rejection) string { return safe(string(x.Source), 100) }),
-		numberColumn("answer", field.Layout{}, func(x rejection) int64 { return int64(x.Status) }),
+		NumberColumn("answer", field.Layout{}, func(x rejection) int64 { return int64(x.Status) }),
 		textColumn("reason", field.Layout{}, func(x rejection) string { return safe(x.Reason, 200) }),
-		numberColumn("bytes", field.Layout{}, func(x rejection) int64 { return x.Size }),
+		NumberColumn("bytes", field.Layout{}, func(x rejection) int64 { return x.Size }),
 		textColumn("what to do", field.Layout{}, func(x rejection) string { return safe(x.Detail, 2000) })}
 }
 

@@ -18,6 +18,7 @@ import (
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
+	"opdeck/internal/format/csvcell"
 )
 
 // Begun is the cell of an unfinished verification in the list of customers: since when, and what it waits for.
@@ -60,15 +61,10 @@ type JourneyStep struct {
 
 // JourneyColumns are the columns of a verification's checklist.
 var JourneyColumns = []Column[JourneyStep]{
-	{Name: "step", Layout: field.Layout{Title: "step"}, Cell: func(_ Options, s JourneyStep) Cell {
-		return Cell{Text: strconv.Itoa(s.Number) + " " + s.Name}
-	}},
-	{Name: "state", Layout: field.Layout{Title: "state"}, Cell: func(o Options, s JourneyStep) Cell {
-		return s.Cell(o)
-	}, Exact: func(s JourneyStep) string { return string(s.state) }},
-	{Name: "what", Layout: field.Layout{Title: "what"}, Cell: func(_ Options, s JourneyStep) Cell {
-		return Cell{Text: s.Note, Tone: Dim}
-	}},
+	textColumn("step", field.Layout{}, func(s JourneyStep) string { return strconv.Itoa(s.Number) + " " + s.Name }),
+	exactly(column("state", field.Layout{}, func(o Options, s JourneyStep) Cell { return s.Cell(o) }),
+		func(s JourneyStep) string { return string(s.state) }),
+	column("what", field.Layout{}, func(_ Options, s JourneyStep) Cell { return Cell{Text: s.Note, Tone: Dim} }),
 }
 
 // stepActs are the acts that do a step.
@@ -293,17 +289,11 @@ const memberWidth = 24
 // numeric matches a number, or an amount with its currency.
 var numeric = regexp.MustCompile(`^([A-Z0-9]{2,10} )?-?[0-9][0-9.eE+-]*$`)
 
-// Member is the column of a member without a Go field, in plain words.
-type Member struct {
-	Column[api.Tariff]
-	Moment bool // it holds times
-}
-
 // Members returns the columns of these rules' members without a Go field, each as wide as its content; times come
 // last and are hidden first in a narrow window.
-func Members(o Options, all []api.Tariff) []Member {
+func Members(o Options, all []api.Tariff) []Column[api.Tariff] {
 	labels, moments := api.Members(all)
-	out := make([]Member, len(labels))
+	out := make([]Column[api.Tariff], len(labels))
 	for i, label := range labels {
 		moment := i >= len(labels)-moments
 		c := Column[api.Tariff]{Name: label, Layout: field.Layout{Align: field.Right, HidePriority: min(i, 3),
@@ -322,15 +312,21 @@ func Members(o Options, all []api.Tariff) []Member {
 		if c.Min > memberWidth {
 			c.Min, c.Flex = memberWidth, 1
 		}
-		if moment {
-			c.HidePriority = 5
+		if c.Time = moment; moment {
+			c.HidePriority, c.Whole = 5, true
+			c.CSV = []field.SheetColumn[api.Tariff]{{Head: csvcell.Zoned(label), Cell: func(t api.Tariff) csvcell.Cell {
+				if d := t.Member(label); !d.At.IsZero() {
+					return csvcell.Time(d.At.Time)
+				}
+				return csvcell.Text(member(Options{Masked: true}, t, label, true).Text)
+			}}}
 		}
-		out[i] = Member{c, moment}
+		out[i] = c
 	}
 	return out
 }
 
-// member is the cell of a rule's member. Commands show times as received.
+// member is the cell of a rule's member.
 func member(o Options, t api.Tariff, label string, moment bool) Cell {
 	d := t.Member(label)
 	value := mask.Detail(d, o.Masked)
@@ -338,8 +334,8 @@ func member(o Options, t api.Tariff, label string, moment bool) Cell {
 	switch {
 	case o.Zone != nil && !d.Money.Empty() && value == d.Value:
 		out.Text = format.Money(d.Money)
-	case moment && !d.At.IsZero() && o.Zone != nil:
-		out.Text = format.Minute(d.At.Time, o.Zone)
+	case moment && !d.At.IsZero():
+		out.Text = o.minute(d.At.Time)
 	case d.Odd && o.Sign != nil:
 		out.Text, out.Tone = out.Text+" "+o.Sign(SignWarn), Warn
 	case d.Odd:

@@ -127,8 +127,10 @@ func (m maker) cells(v reflect.Value) any {
 		record := m.value(cell.Type().In(1), "record", 0)
 		line := inColumn{Name: c.FieldByName("Name").String(),
 			Cell: cell.Call([]reflect.Value{reflect.ValueOf(m.own[reflect.TypeFor[Options]()]), record})[0].Interface().(Cell)}
-		if exact := c.FieldByName("Exact"); !exact.IsNil() {
-			line.Exact = exact.Call([]reflect.Value{record})[0].String()
+		if csv := c.FieldByName("CSV"); csv.Len() > 0 {
+			for i := range csv.Len() {
+				line.Exact += csv.Index(i).FieldByName("Cell").Call([]reflect.Value{record})[0].Interface().(fmt.Stringer).String()
+			}
 		}
 		out = append(out, line)
 	}

@@ -77,10 +77,9 @@ var presenters = map[string]any{
 	"Value": Value, "Verified": Verified,
 
 	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
-	"Exact":   eachField(func(_ Options, f field.Field[api.Operation], op api.Operation) any { return Exact(f, op, 64) }),
 	"FactsOf": eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return FactsOf(o, f, op) }),
 	"ColumnOf": eachField(func(_ Options, f field.Field[api.Operation], _ api.Operation) any {
-		return []Column[api.Operation]{ColumnOf(f)}
+		return []Column[api.Operation]{ColumnOf(field.Operations, f.Name)}
 	}),
 }
 

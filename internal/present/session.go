@@ -411,22 +411,22 @@ func Budgets(list []limit.Usage, ago time.Duration) []Budget {
 // BudgetColumns are the columns of a list of budgets.
 var BudgetColumns = []Column[Budget]{
 	textColumn("class", field.Layout{}, Budget.class),
-	numberColumn("per minute", field.Layout{}, func(b Budget) int64 { return int64(b.Recommended) }),
-	numberColumn("used", field.Layout{}, func(b Budget) int64 { return int64(b.Used) }),
-	numberColumn("room", field.Layout{Title: "left"}, func(b Budget) int64 { return int64(b.Room) }),
-	rightColumn("next slot", field.Layout{Title: "next call"}, func(_ Options, b Budget) Cell {
+	NumberColumn("per minute", field.Layout{}, func(b Budget) int64 { return int64(b.Recommended) }),
+	NumberColumn("used", field.Layout{}, func(b Budget) int64 { return int64(b.Used) }),
+	NumberColumn("room", field.Layout{Title: "left"}, func(b Budget) int64 { return int64(b.Room) }),
+	exactly(rightColumn("next slot", field.Layout{Title: "next call"}, func(_ Options, b Budget) Cell {
 		if left := b.slot(); left > 0 {
 			return Cell{Text: lasts(left)}
 		}
 		return Cell{Text: "now"}
-	}, Exact: func(b Budget) string {
+	}), func(b Budget) string {
 		if b.NextSlot > 0 {
 			return fmt.Sprintf("%.1f s", b.NextSlot)
 		}
 		return "now"
-	}},
-	numberColumn("throttled", field.Layout{Title: "429 (1 h)"}, func(b Budget) int64 { return int64(b.Throttled) }),
-	numberColumn("waiting", field.Layout{}, func(b Budget) int64 { return int64(b.Waiting) }),
+	}),
+	NumberColumn("throttled", field.Layout{Title: "429 (1 h)"}, func(b Budget) int64 { return int64(b.Throttled) }),
+	NumberColumn("waiting", field.Layout{}, func(b Budget) int64 { return int64(b.Waiting) }),
 }
 
 // class is the name of the class.

@@ -138,7 +138,7 @@ func MomentColumns(full int) []Column[Moment] {
 
 // momentColumn is when a moment was seen, to the second: several may be in a minute.
 func momentColumn() Column[Moment] {
-	out := timeColumn("at", field.Layout{Title: "when", Min: 19, HidePriority: 1}, exactMillis,
+	out := TimeColumn("at", field.Layout{Title: "when", Min: 19, HidePriority: 1}, exactMillis,
 		func(m Moment) time.Time { return m.At })
 	out.Cell = func(o Options, m Moment) Cell { return Cell{Text: format.Second(m.At, o.Zone), Tone: Dim} }
 	return out
@@ -282,7 +282,7 @@ func (m Moment) itemName(item string) string {
 
 // NoteListed are the columns of a list of notes.
 var NoteListed = []Column[note.Note]{
-	timeColumn("at", field.Layout{}, time.RFC3339, func(n note.Note) time.Time { return n.At }),
+	TimeColumn("at", field.Layout{}, time.RFC3339, func(n note.Note) time.Time { return n.At }),
 	textColumn("author", field.Layout{}, func(n note.Note) string { return safe(n.Author, 60) }),
 	textColumn("object", field.Layout{}, func(n note.Note) string { return safe(n.Object, 20) }),
 	textColumn("id", field.Layout{}, func(n note.Note) string { return safe(n.ID, 128) }),

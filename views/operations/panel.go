@@ -515,7 +515,7 @@ type column = present.Column[api.Operation]
 func build(choices []field.Choice) []column {
 	out := make([]column, len(choices))
 	for i, choice := range choices {
-		c := present.ColumnOf(field.Operations.Get(choice.Name))
+		c := present.ColumnOf(field.Operations, choice.Name)
 		if choice.Width > 0 {
 			c.Min, c.Max, c.Flex = choice.Width, choice.Width, 0
 		}

@@ -319,8 +319,8 @@ const maxMembers = 12 // columns of members without a name here
 func members(env *ui.Env, all []api.Tariff) []Column[api.Tariff] {
 	var out []Column[api.Tariff]
 	for _, m := range present.Members(env.Present(), all) {
-		c := Column[api.Tariff]{Column: m.Column, Before: "cuid"}
-		if m.Moment {
+		c := Column[api.Tariff]{Column: m, Before: "cuid"}
+		if m.Time {
 			c.Before = ""
 		}
 		out = append(out, c)

@@ -176,7 +176,7 @@ func (s *List[T]) setColumns() {
 
 // ColumnOf is the column of a field of a catalogue.
 func ColumnOf[T any](of *field.Catalogue[T], name string) Column[T] {
-	return Column[T]{Column: present.ColumnOf(of.Get(name))}
+	return Column[T]{Column: present.ColumnOf(of, name)}
 }
 
 // Init implements ui.Screen.

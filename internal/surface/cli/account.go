@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -112,20 +111,7 @@ func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[ap
 
 // tariffTable has columns of the catalogue, and one for each member without a Go field, under the service's name.
 func tariffTable(o present.Options, items []api.Tariff, columns ...string) *table {
-	t := fieldTable(o, field.Tariffs, items, columns...)
-	received := present.Options{Masked: o.Masked} // times as they came: programs get those
-	for _, m := range present.Members(received, items) {
-		var shown func(time.Time) string
-		if m.Moment {
-			shown = listTime(o, field.Layout{})
-		}
-		cells := make([]string, len(items))
-		for i, it := range items {
-			cells[i] = m.Cell(received, it).Text
-		}
-		t.extend(oneLine(m.Name), cells, shown)
-	}
-	return t
+	return listed(o, append(present.Columns(field.Tariffs, columns...), present.Members(o, items)...), items)
 }
 
 // read reads the file named by an argument, or standard input for -, up to max bytes; tooLarge is the error for more.

@@ -69,16 +69,16 @@ func customerListCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := fieldTable(r.options(ctx, a), field.Customers, found.Items, "cuid", "name", "type", "status", "created")
-		since := make([]string, len(found.Items))
-		for i, c := range found.Items {
-			rec, begun := begun[string(c.CUID)]
-			if begun {
-				found.Begun, since[i] = append(found.Begun, rec), rec.Begun().UTC().Format(time.RFC3339)
+		for _, c := range found.Items {
+			if rec, ok := begun[string(c.CUID)]; ok {
+				found.Begun = append(found.Begun, rec)
 			}
 		}
-		t.extend("BEGUN", since, listTime(r.options(ctx, a), field.Layout{}))
-		return out.print(found, found.Items, t)
+		columns := append(present.Columns(field.Customers, "cuid", "name", "type", "status", "created"),
+			present.TimeColumn("begun", field.Layout{}, time.DateTime, func(c api.Customer) time.Time {
+				return begun[string(c.CUID)].Begun()
+			}))
+		return out.print(found, found.Items, listed(r.options(ctx, a), columns, found.Items))
 	})
 	cmd.Flags().StringVar(&expr, "filter", "", "only what matches this filter, for example 'status:VERIFY,MODERATION "+
 		"type:corporate'")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -115,28 +114,7 @@ func operationCard(o present.Options, op api.Operation, phase api.Phase) *table 
 
 // fieldTable is a table of records with these fields of their catalogue.
 func fieldTable[T any](o present.Options, c *field.Catalogue[T], records []T, names ...string) *table {
-	t := tabled("")
-	t.head, t.rows = nil, make([][]string, len(records))
-	t.key = max(slices.IndexFunc(names, func(name string) bool { return c.Get(name).Kind == field.ID }), 0)
-	for i, name := range names {
-		f := c.Get(name)
-		t.head = append(t.head, strings.ToUpper(name))
-		t.right[i], t.columns[i] = f.Kind == field.Money || f.Kind == field.Count, present.ColumnOf(f).Layout
-		if f.Kind == field.Time {
-			t.times[i] = listTime(o, f.Column)
-		}
-		for k, record := range records {
-			t.rows[k] = append(t.rows[k], present.Exact(f, record, 2000))
-		}
-	}
-	for _, c := range c.SheetOf(names...) {
-		sheet := sheetColumn{head: strings.ToUpper(c.Head)}
-		for _, record := range records {
-			sheet.cells = append(sheet.cells, c.Cell(record))
-		}
-		t.sheet = append(t.sheet, sheet)
-	}
-	return t
+	return listed(o, present.Columns(c, names...), records)
 }
 
 // treeJSON is an operation with its children as received.
@@ -158,24 +136,26 @@ func operationTreeCommand(r *root) *cobra.Command {
 				format.Plural(tree.Unread, "child", "children"))
 		}
 		var all []api.Operation
-		var levels []string
+		levels := map[untrusted.Text]int64{tree.Parent.OPID: 0}
 		for i, op := range slices.Backward(tree.Ancestors) {
-			all, levels = append(all, op), append(levels, strconv.Itoa(-i-1))
+			all, levels[op.OPID] = append(all, op), int64(-i-1)
 		}
-		all, levels = append(all, tree.Parent), append(levels, "0")
+		all = append(all, tree.Parent)
 		for _, c := range tree.Children {
-			all, levels = append(all, c.Operation), append(levels, strconv.Itoa(c.Depth))
+			all, levels[c.OPID] = append(all, c.Operation), int64(c.Depth)
 		}
-		t := operationTable(r.options(ctx, a), all)
-		t.extend("LEVEL", levels, nil)
-		return out.print(treeJSON{tree.Raw}, all, t)
+		columns := append(present.Columns(field.Operations, operationColumns...),
+			present.NumberColumn("level", field.Layout{}, func(op api.Operation) int64 { return levels[op.OPID] }))
+		return out.print(treeJSON{tree.Raw}, all, listed(r.options(ctx, a), columns, all))
 	})
 }
 
 func operationTable(o present.Options, ops []api.Operation) *table {
-	return fieldTable(o, field.Operations, ops, "id", "status", "type", "payment", "amount", "customer", "destination",
-		"updated")
+	return fieldTable(o, field.Operations, ops, operationColumns...)
 }
+
+// operationColumns are those of lists of operations.
+var operationColumns = []string{"id", "status", "type", "payment", "amount", "customer", "destination", "updated"}
 
 // allValues bounds the changes that a command prints with values.
 const allValues = 1000
@@ -384,9 +364,8 @@ func totalsTable(l totalsJSON) *table {
 	head := index.TotalsHead(l.By)
 	t := tabled(strings.ToUpper(strings.Join(head, "|")))
 	t.columns[len(head)-2] = field.Layout{HidePriority: 1} // the count of unusable amounts, before any other
-	for _, name := range head {
-		t.sheet = append(t.sheet, sheetColumn{head: strings.ToUpper(name)})
-	}
+	t.columns[len(head)-1] = field.Layout{Align: field.Decimal}
+	t.heads = t.head
 	for _, line := range l.Items {
 		cells := line.Cells()
 		row := make([]any, len(cells))
@@ -396,9 +375,7 @@ func totalsTable(l totalsJSON) *table {
 			}
 		}
 		t.add(row...)
-		for i, c := range line.Row() {
-			t.sheet[i].cells = append(t.sheet[i].cells, c)
-		}
+		t.cells = append(t.cells, line.Row())
 	}
 	return t.none("No operations to total.")
 }

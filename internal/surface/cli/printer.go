@@ -281,20 +281,6 @@ func (r *root) zoneOf(a *app.App) *time.Location {
 	return time.Local
 }
 
-// listTime formats times of a column: as the screens' lists do, or to the second, in UTC, where no zone is given.
-func listTime(o present.Options, c field.Layout) func(time.Time) string {
-	switch {
-	case o.Zone == nil:
-		return func(t time.Time) string { return t.UTC().Format(tableTime) }
-	case c.Age:
-		return func(t time.Time) string {
-			ago, _ := format.Ago(t, o.Now)
-			return ago
-		}
-	}
-	return func(t time.Time) string { return format.Minute(t, o.Zone) }
-}
-
 // table prints t to w, in the width of the terminal if w is one. Columns that were left out are named to the person.
 func (r *root) table(w io.Writer, t *table) error {
 	width := 0
@@ -313,16 +299,10 @@ func (r *root) table(w io.Writer, t *table) error {
 func (t *table) write(w io.Writer, width int) (left []string, err error) {
 	all := [][]string{t.head}
 	for _, row := range t.rows {
-		row = slices.Clone(row)
-		for i, shown := range t.times {
-			if at, err := time.Parse(time.RFC3339Nano, row[i]); err == nil {
-				row[i] = shown(at)
-			}
-		}
-		all = append(all, row)
+		all = append(all, slices.Clone(row))
 	}
-	for i, right := range t.right {
-		if right {
+	for i, c := range t.columns {
+		if c.Align == field.Decimal {
 			alignPoints(all[1:], i)
 		}
 	}
@@ -443,7 +423,7 @@ func (t *table) fit(want []int, width int) []fitted {
 
 // shrinks reports whether the column may be cut: numbers, times, status words and what tells rows apart may not.
 func (t *table) shrinks(i int) bool {
-	return i != t.key && !t.right[i] && t.times[i] == nil && !t.columns[i].Whole && !t.columns[i].Signed
+	return i != t.key && !t.right[i] && !t.columns[i].Whole && !t.columns[i].Signed
 }
 
 // taken is the width of a row.
@@ -481,28 +461,22 @@ func (r *root) encode(w io.Writer, v any, indent bool) error {
 // tableTime is the format of times in a table, in UTC.
 const tableTime = "2006-01-02 15:04:05"
 
-// sheetColumn is a column of a CSV file.
-type sheetColumn struct {
-	head  string
-	cells []csvcell.Cell // one a row
-}
-
 // table is a list for people, or CSV for spreadsheets and programs.
 type table struct {
 	head    []string
-	right   map[int]bool                   // columns of numbers
-	times   map[int]func(time.Time) string // columns of times as received, and how people see them
-	columns map[int]field.Layout           // widths where a terminal has little room
-	key     int                            // the column that tells rows apart: whole in every terminal
-	record  bool                           // one record: values continue on more lines
+	right   map[int]bool         // columns of numbers
+	columns map[int]field.Layout // widths where a terminal has little room
+	key     int                  // the column that tells rows apart: whole in every terminal
+	record  bool                 // one record: values continue on more lines
 	rows    [][]string
-	sheet   []sheetColumn // the columns of CSV; nil: the same
-	empty   string        // printed if there are no rows
+	heads   []string         // of CSV; nil: it has the same columns
+	cells   [][]csvcell.Cell // of CSV, one list a row
+	empty   string           // printed if there are no rows
 }
 
 // tabled is a table with these headings, separated by |.
 func tabled(head string) *table {
-	return &table{head: strings.Split(head, "|"), right: map[int]bool{}, times: map[int]func(time.Time) string{},
+	return &table{head: strings.Split(head, "|"), right: map[int]bool{},
 		columns: map[int]field.Layout{}, empty: "Nothing to list."}
 }
 
@@ -533,47 +507,26 @@ func card(sections []present.Section) *table {
 // listed is a table of records in these columns: people get the screens' cells, programs the exact values.
 func listed[T any](o present.Options, columns []present.Column[T], items []T) *table {
 	t := tabled("")
-	t.head, t.rows = nil, make([][]string, len(items))
+	t.head, t.rows, t.cells = nil, make([][]string, len(items)), make([][]csvcell.Cell, len(items))
 	t.key = max(slices.IndexFunc(columns, func(c present.Column[T]) bool { return c.ID }), 0)
 	for i, c := range columns {
-		head, cell := strings.ToUpper(c.Name), csvcell.Text
-		t.head = append(t.head, head)
-		if t.right[i], t.columns[i] = c.Align != field.Left, c.Layout; t.right[i] {
-			cell = csvcell.Number
+		heading := strings.ToUpper
+		if c.Name != strings.ToLower(c.Name) { // a name of the service's
+			heading = oneLine
 		}
-		if c.Time && c.Exact != nil {
-			head = csvcell.Zoned(head)
-		}
-		sheet := sheetColumn{head: head}
+		t.head = append(t.head, heading(c.Name))
+		t.right[i], t.columns[i] = c.Align != field.Left, c.Layout
 		for k, item := range items {
-			text := c.Cell(o, item).Text
-			t.rows[k] = append(t.rows[k], text)
-			if c.Exact != nil {
-				text = c.Exact(item)
-			}
-			sheet.cells = append(sheet.cells, cell(text))
+			t.rows[k] = append(t.rows[k], c.Cell(o, item).Text)
 		}
-		t.sheet = append(t.sheet, sheet)
+		for _, s := range c.Sheet(o) {
+			t.heads = append(t.heads, heading(s.Head))
+			for k, item := range items {
+				t.cells[k] = append(t.cells[k], s.Cell(item))
+			}
+		}
 	}
 	return t
-}
-
-// extend adds a column to a table of fields; shown formats its cells if they are times.
-func (t *table) extend(head string, cells []string, shown func(time.Time) string) {
-	sheet := sheetColumn{head: head}
-	if shown != nil {
-		t.times[len(t.head)], sheet.head = shown, csvcell.Zoned(head)
-	}
-	t.head = append(t.head, head)
-	for i, c := range cells {
-		t.rows[i] = append(t.rows[i], c)
-		cell := csvcell.Text(c)
-		if at, err := time.Parse(time.RFC3339Nano, c); err == nil && shown != nil {
-			cell = csvcell.Time(at)
-		}
-		sheet.cells = append(sheet.cells, cell)
-	}
-	t.sheet = append(t.sheet, sheet)
 }
 
 // aligned is the text of a cell that stands to the right, as whole numbers do.
@@ -625,29 +578,22 @@ func (t *table) none(sentence string) *table {
 // csv prints the rows for a spreadsheet, without a byte order mark, which programs would take for a part of the first
 // heading.
 func (t *table) csv(w io.Writer) error {
-	columns := t.sheet
-	for i := 0; t.sheet == nil && i < len(t.head); i++ {
-		c := sheetColumn{head: t.head[i]}
+	heads, rows := t.heads, t.cells
+	if heads == nil {
+		heads = t.head
 		for _, row := range t.rows {
-			cell := csvcell.Text(row[i])
-			if t.right[i] {
-				cell = csvcell.Number(row[i])
+			cells := make([]csvcell.Cell, len(row))
+			for i, c := range row {
+				if cells[i] = csvcell.Text(c); t.right[i] {
+					cells[i] = csvcell.Number(c)
+				}
 			}
-			c.cells = append(c.cells, cell)
+			rows = append(rows, cells)
 		}
-		columns = append(columns, c)
 	}
-	head := make([]string, len(columns))
-	for i, c := range columns {
-		head[i] = c.head
-	}
-	out, err := csvcell.New(w, false, head)
-	for k := 0; k < len(t.rows) && err == nil; k++ {
-		row := make([]csvcell.Cell, len(columns))
-		for i, c := range columns {
-			row[i] = c.cells[k]
-		}
-		err = out.Row(row)
+	out, err := csvcell.New(w, false, heads)
+	for k := 0; k < len(rows) && err == nil; k++ {
+		err = out.Row(rows[k])
 	}
 	if err != nil {
 		return err
