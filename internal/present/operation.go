@@ -376,19 +376,6 @@ func Document(o Options, d api.Document) []Fact {
 	return out
 }
 
-// lockFact says whether a document or a file is locked; means is what a lock means for it.
-func lockFact(l api.Lock, means string) Fact {
-	switch l {
-	case api.Locked:
-		return Fact{Label: "locked", Value: "yes, " + means, Tone: Warn}
-	case api.LockRefused:
-		return Fact{Label: "locked", Value: "yes: the service refused to remove it because it is locked", Tone: Warn}
-	case api.Unlocked:
-		return Fact{Label: "locked", Value: "no"}
-	}
-	return Fact{Label: "locked", Value: "? (the service does not say)", Tone: Warn}
-}
-
 // LockWord is the word for a document's lock in a line, "" if it is not locked.
 func LockWord(l api.Lock) string {
 	switch {
