@@ -87,7 +87,7 @@ func content(path string) ([]byte, error) {
 var kept = map[bool]string{
 	true: "session session_event session_count audit audit_head audit_open audit_signed approval job journey " +
 		"unsettled borrower",
-	false: "hook hook_scope hook_rejected index_scope index_op index_raw index_party index_kind " +
+	false: "hook hook_scope hook_rejected index_scope index_op index_raw index_party " +
 		"index_history index_look index_absent",
 }
 

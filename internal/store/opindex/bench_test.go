@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,7 +61,14 @@ func benchIndex(b *testing.B) (*opindex.Store, string) {
 	return x, filepath.Join(dir, "opdeck-index.db")
 }
 
-// fill puts operations from..to and returns the time within Put alone.
+// processor is the processor time that the test has used: on a busy machine it says more than the clock.
+func processor() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // the zero value makes a nonsensical figure
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// fill puts operations from..to and returns the processor time within Put alone.
 func fill(tb testing.TB, x *opindex.Store, from, to, batch int) (took time.Duration) {
 	o := indextest.Options{Raw: true}
 	for from < to {
@@ -69,11 +77,11 @@ func fill(tb testing.TB, x *opindex.Store, from, to, batch int) (took time.Durat
 			list = append(list, index.Entry{Op: o.Make(from), Origin: index.List, Seen: now})
 			from++
 		}
-		began := time.Now()
+		began := processor()
 		if _, err := x.Put(context.Background(), index.Batch{Entries: list}); err != nil {
 			tb.Fatal(err)
 		}
-		took += time.Since(began)
+		took += processor() - began
 	}
 	return took
 }
@@ -95,7 +103,7 @@ func BenchmarkIndexPut(b *testing.B) {
 	b.ReportMetric(float64(rows)/took.Seconds(), "rows/s")
 }
 
-const plainKind = "kind IN (SELECT n FROM index_kind WHERE scope = 1 AND %s)"
+const plainKind = "scope = 1 AND %s"
 
 var newest = " ORDER BY created_us DESC, n DESC LIMIT 60"
 
@@ -142,14 +150,14 @@ var questions = []struct{ name, filter, sort, kind, plain string }{
 	{"two", "status:PENDING customer:acme amount>1000", "", "window", "SELECT n FROM index_op WHERE " + fmt.Sprintf(plainKind, "status = 'PENDING'") + " AND customer IN (SELECT n FROM index_party WHERE body LIKE '%acme%') AND amount_key > '100041'" + newest},
 	{"three", "status:PENDING currency:KWD customer:acme", "", "window", "SELECT n FROM index_op WHERE " + fmt.Sprintf(plainKind, "status = 'PENDING' AND currency = 'KWD'") + " AND customer IN (SELECT n FROM index_party WHERE body LIKE '%acme%')" + newest},
 	{"by-customer", "", "customer", "window", "SELECT o.n FROM index_op o JOIN index_party p ON p.n = o.customer WHERE o.scope = 1 ORDER BY p.sort, p.n, created_us DESC, o.n DESC LIMIT 60"},
-	{"by-status", "", "status", "window", "SELECT o.n FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.scope = 1 ORDER BY k.status, created_us DESC, o.n DESC LIMIT 60"},
+	{"by-status", "", "status", "window", "SELECT o.n FROM index_op o WHERE o.scope = 1 ORDER BY o.status, created_us DESC, o.n DESC LIMIT 60"},
 	{"middle", "", "-amount", "middle", ""},
 	{"middle-pending", "status:PENDING", "-created", "middle", ""},
 	{"place", "", "-created", "place", "SELECT count(*) FROM index_op WHERE scope = 1 AND created_us > 1767225600000000"},
-	{"totals", "", "", "totals", "SELECT k.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.scope = 1 GROUP BY 1"},
-	{"totals-status", "status:SUCCESS", "", "totals", "SELECT k.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.scope = 1 AND k.status = 'SUCCESS' GROUP BY 1"},
-	{"totals-amount", "amount>1000", "", "totals", "SELECT k.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.scope = 1 AND o.amount_key > '100041' GROUP BY 1"},
-	{"group-customer", "", "", "customers", "SELECT p.id, k.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_kind k ON k.n = o.kind JOIN index_party p ON p.n = o.customer GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 50"},
+	{"totals", "", "", "totals", "SELECT o.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o WHERE o.scope = 1 GROUP BY 1"},
+	{"totals-status", "status:SUCCESS", "", "totals", "SELECT o.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o WHERE o.scope = 1 AND o.status = 'SUCCESS' GROUP BY 1"},
+	{"totals-amount", "amount>1000", "", "totals", "SELECT o.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o WHERE o.scope = 1 AND o.amount_key > '100041' GROUP BY 1"},
+	{"group-customer", "", "", "customers", "SELECT p.id, o.currency, count(*), sum(o.hi), sum(o.lo), sum(o.nanos) FROM index_op o JOIN index_party p ON p.n = o.customer GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 50"},
 	{"group-two", "", "", "two", ""},
 	{"days", "status:SUCCESS", "", "days", "SELECT created_us / 86400000000, count(*) FROM index_op WHERE " + fmt.Sprintf(plainKind, "status = 'SUCCESS'") + " AND created_us > 1780272000000000 GROUP BY 1"},
 }
@@ -178,6 +186,7 @@ func BenchmarkIndexQuestions(b *testing.B) {
 			anchor = string(w.Rows[0].Op.OPID)
 		}
 		b.Run(q.name, func(b *testing.B) {
+			began := processor()
 			for b.Loop() {
 				switch q.kind {
 				case "window":
@@ -199,6 +208,7 @@ func BenchmarkIndexQuestions(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64((processor()-began).Microseconds())/1000/float64(b.N), "cpu-ms")
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
 			if sqlite3 != "" && q.plain != "" && file != "" {
 				b.ReportMetric(askProgram(b, sqlite3, file, q.plain), "sqlite3-ms")

@@ -1,16 +1,10 @@
 package opindex
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"opdeck/api"
@@ -231,10 +225,9 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 		}
 		at := min(g.At.UnixMicro(), b.now)
 		var n, seen int64
-		var words bool
-		err := b.tx.QueryRow(ctx, "SELECT o.n, s.seen_us, "+hasWords+`
+		err := b.tx.QueryRow(ctx, `SELECT o.n, s.seen_us
 			FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold = ? AND o.opid = ?`,
-			b.x.scope, filter.FoldID(g.OPID), g.OPID).Scan(&n, &seen, &words)
+			b.x.scope, filter.FoldID(g.OPID), g.OPID).Scan(&n, &seen)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // announced only, or gone already
 			if err := b.tx.Exec(ctx, "DELETE FROM index_absent WHERE scope = ? AND opid = ? AND gone_us = 0", b.x.scope,
@@ -257,11 +250,7 @@ func (b *batch) remove(ctx context.Context, list []index.Gone) error {
 			max(at, 1), n); err != nil {
 			return err
 		}
-		one, worded := []int64{n}, []int64(nil)
-		if words {
-			worded = one
-		}
-		if err := b.drop(ctx, one, worded); err != nil {
+		if err := b.drop(ctx, []int64{n}); err != nil {
 			return err
 		}
 		b.merged.Gone++
@@ -347,267 +336,88 @@ func PruneGone(ctx context.Context, bulk *store.DB, before time.Time, limit int)
 	return n, err
 }
 
-// An operation that only a webhook told has identifiers without names, and so may a record of the service. The names
-// that other answers told of an identifier are in index_name. Records stay as they came: a party without a name gets
-// the texts of the known one in its columns, and an operation that is read gets them in its fields.
-
-// identity is what a customer or an account within an operation is known by.
-type identity struct{ kind, id string }
-
-const (
-	aCustomer     = "customer"
-	anAccount     = "account"
-	aCounterparty = "counterparty"
-)
-
-func customerIdentity(c api.CustomerRef) identity {
-	return identity{aCustomer, filter.Clean(string(c.CUID))}
+// sight converts a time of index_sight; the zero time for 0.
+func sight(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return micros(us)
 }
 
-// sideIdentity is that of the account whose name is the party's.
-func sideIdentity(p api.Party) identity {
-	switch {
-	case p.CounterpartyAccount != nil:
-		return identity{aCounterparty, filter.Clean(string(p.CounterpartyAccount.ID))}
-	case p.Account != nil:
-		return identity{anAccount, filter.Clean(string(p.Account.ID))}
+// manyUnseen is the limit of the count of rows that were never read.
+const manyUnseen = 1000
+
+// Sights summarises when rows were read.
+func (x *Store) Sights(ctx context.Context) (index.Sights, error) {
+	var s index.Sights
+	var err error
+	if s.Rows, err = x.countRows(ctx); err != nil {
+		return s, err
 	}
-	return identity{}
+	var oldest, newest int64
+	err = x.q.QueryRow(ctx, `SELECT
+		COALESCE((SELECT MIN(seen_us) FROM index_sight WHERE scope = ? AND seen_us > 0), 0),
+		COALESCE((SELECT MAX(seen_us) FROM index_sight WHERE scope = ?), 0),
+		(SELECT count(*) FROM (SELECT 1 FROM index_sight WHERE scope = ? AND seen_us = 0 LIMIT ?) AS u),
+		(SELECT count(*) FROM index_absent WHERE scope = ? AND gone_us > 0)`,
+		x.scope, x.scope, x.scope, manyUnseen, x.scope).Scan(&oldest, &newest, &s.Unseen, &s.Gone)
+	s.Oldest, s.Newest = sight(oldest), sight(newest)
+	return s, err
 }
 
-// told is what an answer told of an identity: a customer, or a side with one account.
-type told struct {
-	Customer api.CustomerRef `json:"customer,omitzero"`
-	Side     api.Party       `json:"side,omitzero"`
+// Candidates lists rows that no request since t has shown.
+func (x *Store) Candidates(ctx context.Context, t time.Time, limit int) ([]string, error) {
+	us := t.UnixMicro()
+	return store.List(ctx, x.q, store.Value[string], `SELECT o.opid
+		FROM index_sight s JOIN index_op o ON o.n = s.n WHERE s.scope = ? AND s.seen_us < ? AND s.asked_us < ?
+		ORDER BY s.seen_us LIMIT ?`, x.scope, us, us, limit)
 }
 
-// nameless reports whether the name of p may be known from elsewhere.
-func (p party) nameless() bool { return p.name == "" && p.identity.id != "" }
-
-// know adds the texts of a known party with the same identity to one without a name.
-func (p *party) know(k party) {
-	own := p.shown
-	p.name, p.body, p.ids = k.name, p.body+k.body, p.ids+k.ids
-	p.shown = func() string { return own() + k.shown() }
+// ForgetSights clears the times of all reads.
+func (x *Store) ForgetSights(ctx context.Context) error {
+	return x.db.Exec(ctx, "UPDATE index_sight SET seen_us = 0, asked_us = 0 WHERE scope = ?", x.scope)
 }
 
-// loadNames reads what is known of the identifiers, whatever their kind.
-func (x *Store) loadNames(ctx context.Context, q store.Querier, ids []string) (map[identity]told, error) {
-	out := map[identity]told{}
-	slices.Sort(ids)
-	return out, store.EachIn(ctx, q, slices.Compact(ids), func(scan store.Scan) error {
-		var of identity
-		var record []byte
-		if err := scan(&of.kind, &of.id, &record); err != nil {
-			return err
-		}
-		var t told
-		err := json.Unmarshal(record, &t)
-		out[of] = t
-		return err
-	}, "SELECT kind, id, record FROM index_name WHERE scope = ? AND id IN", x.scope)
+// gone returns an operation that left the list.
+func (x *Store) gone(ctx context.Context, opid string) (index.Record, error) {
+	var at, seen, changed int64
+	var r index.Record
+	var body []byte
+	err := x.q.QueryRow(ctx,
+		"SELECT gone_us, seen_us, changed_us, origin, body FROM index_absent WHERE scope = ? AND opid = ? AND gone_us > 0",
+		x.scope, opid).
+		Scan(&at, &seen, &changed, &r.Origin, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, index.ErrNone
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Op, err = decodeOp(body); err == nil {
+		err = x.name(ctx, &r.Op)
+	}
+	r.Seen, r.Changed, r.Gone = sight(seen), micros(changed), micros(at)
+	return r, err
 }
 
-// name adds to operations the names that are known of their identifiers.
-func (x *Store) name(ctx context.Context, ops ...*api.Operation) error {
-	var ids []string
-	lacks := func(told bool, of identity) {
-		if !told && of.id != "" {
-			ids = append(ids, of.id)
-		}
-	}
-	for _, o := range ops {
-		lacks(o.Customer.Name != "", customerIdentity(o.Customer))
-		lacks(o.Source.Name() != "", sideIdentity(o.Source))
-		lacks(o.Destination.Name() != "", sideIdentity(o.Destination))
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	known, err := x.loadNames(ctx, x.q, ids)
-	for _, o := range ops {
-		if o.Customer.Name == "" {
-			o.Customer.Name = known[customerIdentity(o.Customer)].Customer.Name
-		}
-		for _, side := range []*api.Party{&o.Source, &o.Destination} {
-			if k, ok := known[sideIdentity(*side)]; ok && side.Name() == "" {
-				*side = told{Side: *side}.and(k).Side
-			}
-		}
-	}
-	return err
-}
-
-// and is t with what it lacks of k, what was told of the same identity before. It changes nothing that t points to.
-func (t told) and(k told) told {
-	t.Customer.Name = cmp.Or(t.Customer.Name, k.Customer.Name)
-	if a, b := t.Side.CounterpartyAccount, k.Side.CounterpartyAccount; a != nil && b != nil {
-		of, by := a.Counterparty, b.Counterparty
-		t.Side.CounterpartyAccount = &api.CounterpartyAccount{ID: a.ID, Name: cmp.Or(a.Name, b.Name),
-			Number: cmp.Or(a.Number, b.Number), Counterparty: api.CounterpartyRef{SUID: cmp.Or(of.SUID, by.SUID),
-				Name: cmp.Or(of.Name, by.Name), BankName: cmp.Or(of.BankName, by.BankName)}}
-	} else if a, b := t.Side.Account, k.Side.Account; a != nil && b != nil {
-		t.Side.Account = &api.PartyAccount{ID: a.ID, Name: cmp.Or(a.Name, b.Name), Number: cmp.Or(a.Number, b.Number),
-			Customer: api.CustomerRef{CUID: cmp.Or(a.Customer.CUID, b.Customer.CUID),
-				Name: cmp.Or(a.Customer.Name, b.Customer.Name)}}
-	}
-	return t
-}
-
-// Named keeps names of customers and accounts that were read elsewhere than in operations.
-func (x *Store) Named(ctx context.Context, customers []api.CustomerRef, sides []api.Party) error {
-	var all []party
-	for _, c := range customers {
-		all = append(all, customerParty(c))
-	}
-	for _, p := range sides {
-		all = append(all, sideParty(p))
-	}
-	if fresh, err := x.newNames(ctx, x.q, all); err != nil || len(fresh) == 0 {
-		return err
-	}
+// Reset deletes all rows of the scope. The history remains.
+func (x *Store) Reset(ctx context.Context, facts ...string) error {
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.Lock(ctx, writeLock); err != nil {
 			return err
 		}
-		b := newBatch(x, tx)
-		if named, err := b.saveNames(ctx, all); err != nil || named == 0 {
-			return err
+		for _, query := range []string{"DELETE FROM index_raw WHERE n IN (SELECT n FROM index_op WHERE scope = ?)",
+			"DELETE FROM index_op WHERE scope = ?", "DELETE FROM index_sight WHERE scope = ?",
+			"DELETE FROM index_absent WHERE scope = ?"} {
+			if err := tx.Exec(ctx, query, x.scope); err != nil {
+				return err
+			}
+		}
+		for _, name := range facts {
+			if err := tx.Exec(ctx, "DELETE FROM index_meta WHERE scope = ? AND name = ?", x.scope, name); err != nil {
+				return err
+			}
 		}
 		return x.bump(ctx, tx)
 	})
-}
-
-// newNames returns those of the parties whose names are not known as they are.
-func (x *Store) newNames(ctx context.Context, q store.Querier, all []party) (map[identity]party, error) {
-	fresh, ids := map[identity]party{}, []string{}
-	for _, p := range all {
-		if a := p.told.Side.Account; a != nil { // its holder has a name, too
-			all = append(all, customerParty(a.Customer))
-		}
-	}
-	for _, p := range all {
-		if p.name != "" && p.identity.id != "" {
-			fresh[p.identity] = p
-			ids = append(ids, p.identity.id)
-		}
-	}
-	known, err := x.loadNames(ctx, q, ids)
-	for of, k := range known {
-		if p, ok := fresh[of]; ok {
-			if all := p.told.and(k); reflect.DeepEqual(all, k) {
-				delete(fresh, of)
-			} else {
-				fresh[of] = all.party()
-			}
-		}
-	}
-	return fresh, err
-}
-
-// saveNames keeps the names of parties, and gives them to the stored parties that lack them: named is how many of
-// these there were.
-func (b *batch) saveNames(ctx context.Context, all []party) (named int, err error) {
-	fresh, err := b.x.newNames(ctx, b.tx, all)
-	if err != nil || len(fresh) == 0 {
-		return 0, err
-	}
-	old := map[string][]string{}
-	for of := range fresh {
-		old[of.kind] = append(old[of.kind], of.id)
-	}
-	for kind, ids := range old {
-		if err := store.ExecIn(ctx, b.tx, ids, "DELETE FROM index_name WHERE scope = ? AND kind = ? AND id IN", b.x.scope,
-			kind); err != nil {
-			return 0, err
-		}
-	}
-	rows := b.tx.NewInserter("INSERT INTO index_name (scope, id, kind, record)", 4)
-	for of, p := range fresh {
-		record, err := json.Marshal(p.told)
-		if err == nil {
-			err = rows.Add(ctx, b.x.scope, of.id, of.kind, record)
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	if err := rows.Flush(ctx); err != nil {
-		return 0, err
-	}
-	return b.nameStored(ctx, slices.Collect(maps.Values(fresh)))
-}
-
-// nameStored gives their names to stored parties without one. A side's identifiers begin with that of the account.
-func (b *batch) nameStored(ctx context.Context, list []party) (named int, err error) {
-	type stored struct {
-		n int64
-		p party
-	}
-	all, err := store.List(ctx, b.tx, func(scan store.Scan) (s stored, err error) {
-		var shown string
-		err = scan(&s.n, &s.p.id, &s.p.body, &s.p.ids, &shown)
-		s.p.shown = func() string { return shown }
-		return s, err
-	}, "SELECT n, id, body, ids, shown FROM index_party WHERE scope = ? AND sort = '' AND name = '' AND ids <> ''",
-		b.x.scope)
-	if err != nil || len(all) == 0 {
-		return 0, err
-	}
-	byID := map[string]party{}
-	for _, p := range list {
-		byID[p.id+filter.JoinTexts([]string{p.identity.id})] = p
-	}
-	for _, s := range all {
-		end := strings.Index(s.p.ids[1:], s.p.ids[:1]) + 2
-		k, ok := byID[s.p.id+s.p.ids[:end]]
-		if !ok {
-			continue
-		}
-		named++
-		s.p.know(k)
-		if err := b.tx.Exec(ctx, "UPDATE index_party SET name = ?, sort = ?, body = ?, ids = ?, shown = ? WHERE n = ?",
-			s.p.name, s.p.sort(), s.p.body, s.p.ids, s.p.shown(), s.n); err != nil {
-			return named, err
-		}
-		if b.x.postgres() {
-			continue
-		}
-		if err := b.tx.Exec(ctx, "DELETE FROM index_party_words WHERE rowid = ?", s.n); err != nil {
-			return named, err
-		}
-		if err := b.tx.Exec(ctx, partyWords+"n = ?", s.n); err != nil {
-			return named, err
-		}
-	}
-	return named, nil
-}
-
-// nameNew keeps the names of new parties, and names those of them that lack one.
-func (b *batch) nameNew(ctx context.Context, missing map[string]party) error {
-	if _, err := b.saveNames(ctx, slices.Collect(maps.Values(missing))); err != nil {
-		return err
-	}
-	var ids []string
-	for _, p := range missing {
-		if p.nameless() {
-			ids = append(ids, p.identity.id)
-		}
-	}
-	known, err := b.x.loadNames(ctx, b.tx, ids)
-	for d, p := range missing {
-		if k, ok := known[p.identity]; ok && p.nameless() {
-			p.know(k.party())
-			missing[d] = p
-		}
-	}
-	return err
-}
-
-// party is the party of what was told.
-func (t told) party() party {
-	if t.Customer != (api.CustomerRef{}) {
-		return customerParty(t.Customer)
-	}
-	return sideParty(t.Side)
 }

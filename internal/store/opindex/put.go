@@ -1,22 +1,12 @@
 package opindex
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	_ "embed" // the dictionary
-	"errors"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/klauspost/compress/s2"
-
-	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/store"
@@ -24,11 +14,9 @@ import (
 
 // known is the stored state of an operation.
 type known struct {
-	n, kind, customer, created, updated, updatedNs int64
-	sum                                            sums
-	seen, changed, doubt, doubtAt, digest          int64
-	origin                                         index.Origin
-	words                                          bool
+	n, updated, updatedNs                 int64
+	seen, changed, doubt, doubtAt, digest int64
+	origin                                index.Origin
 }
 
 // batch is a Put in progress.
@@ -42,9 +30,7 @@ type batch struct {
 	write   map[string]*opRow  // by opid: the new row
 	confirm []*opRow           // unchanged, only read again
 	doubt   map[string]*opRow  // kept, but a read is due
-	sums    map[sumKey]*change
-	kinds   map[kindKey]int64
-	parties map[string]int64
+	parties map[string]int64   // by key
 	merged  index.Merged
 	derives bool // the rows are derived again: no state is replaced
 }
@@ -64,28 +50,13 @@ func (x *Store) Put(ctx context.Context, in index.Batch) (index.Merged, error) {
 	if err != nil {
 		return index.Merged{}, err
 	}
-	x.remember(b)
 	b.merged.Refused = refused
 	return b.merged, nil
 }
 
 func newBatch(x *Store, tx *store.Tx) *batch {
 	return &batch{x: x, tx: tx, known: map[string]*known{}, absent: map[string]*absent{}, back: map[string]*absent{},
-		write: map[string]*opRow{}, doubt: map[string]*opRow{}, sums: map[sumKey]*change{}, kinds: map[kindKey]int64{},
-		parties: map[string]int64{}}
-}
-
-// maxParties bounds the cached parties (about 200 bytes each).
-const maxParties = 40_000
-
-func (x *Store) remember(b *batch) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.parties)+len(b.parties) > maxParties {
-		clear(x.parties)
-	}
-	maps.Copy(x.parties, b.parties)
-	maps.Copy(x.kinds, b.kinds)
+		write: map[string]*opRow{}, doubt: map[string]*opRow{}, parties: map[string]int64{}}
 }
 
 func (b *batch) run(ctx context.Context, rows []*opRow, in index.Batch) error {
@@ -118,7 +89,7 @@ func (b *batch) run(ctx context.Context, rows []*opRow, in index.Batch) error {
 	return nil
 }
 
-// merge writes new and changed rows and the sums.
+// merge writes new and changed rows.
 func (b *batch) merge(ctx context.Context) error {
 	if len(b.write) == 0 && b.merged.Gone == 0 {
 		return nil
@@ -127,8 +98,7 @@ func (b *batch) merge(ctx context.Context) error {
 	list := slices.SortedFunc(maps.Values(b.write), func(a, c *opRow) int {
 		return cmp.Or(cmp.Compare(c.created, a.created), cmp.Compare(a.opid, c.opid))
 	})
-	for _, step := range []func(context.Context, []*opRow) error{b.number, b.replaceOld, b.nameKinds, b.nameParties,
-		b.insert, b.saveSums} {
+	for _, step := range []func(context.Context, []*opRow) error{b.number, b.replaceOld, b.nameParties, b.insert} {
 		if err := step(ctx, list); err != nil {
 			return err
 		}
@@ -143,18 +113,13 @@ func (b *batch) load(ctx context.Context, rows []*opRow) error {
 	}
 	return store.EachIn(ctx, b.tx, folded, func(scan store.Scan) error {
 		var opid string
-		k := &known{sum: sums{ops: 1}}
-		err := scan(&opid, &k.n, &k.kind, &k.customer, &k.created, &k.updated, &k.updatedNs, &k.sum.hi, &k.sum.lo,
-			&k.sum.nanos, &k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin, &k.words)
+		k := &known{}
+		err := scan(&opid, &k.n, &k.updated, &k.updatedNs, &k.seen, &k.changed, &k.doubt, &k.doubtAt, &k.digest, &k.origin)
 		b.known[opid] = k
 		return err
-	}, `SELECT o.opid, o.n, o.kind, o.customer, o.created_us, o.updated_us, o.updated_ns, o.hi, o.lo, o.nanos,
-		s.seen_us, o.changed_us, o.doubt, o.doubt_us, o.digest, o.origin, `+hasWords+`
+	}, `SELECT o.opid, o.n, o.updated_us, o.updated_ns, s.seen_us, o.changed_us, o.doubt, o.doubt_us, o.digest, o.origin
 		FROM index_op o JOIN index_sight s ON s.n = o.n WHERE o.scope = ? AND o.opid_fold IN`, b.x.scope)
 }
-
-// hasWords reports whether a row has words of its own.
-const hasWords = "reference <> '' OR comment <> '' OR doc_text <> ''"
 
 // confirmSeen records that the service still reports the same; a due read is done thereby. It writes only the changed
 // ones of the wide rows.
@@ -203,7 +168,7 @@ func (b *batch) markDoubt(ctx context.Context) error {
 
 // replaceOld moves the replaced states from the tables to the history.
 func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
-	var ns, words []int64
+	var ns []int64
 	var opids []string
 	for _, r := range list {
 		k := b.known[r.opid]
@@ -211,9 +176,6 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 			continue
 		}
 		ns, opids = append(ns, k.n), append(opids, r.opid)
-		if k.words {
-			words = append(words, k.n)
-		}
 	}
 	if len(ns) == 0 {
 		return nil
@@ -223,36 +185,17 @@ func (b *batch) replaceOld(ctx context.Context, list []*opRow) error {
 			return err
 		}
 	}
-	return b.drop(ctx, ns, words)
+	return b.drop(ctx, ns)
 }
 
-// drop removes rows from the tables and the sums; words are those with words.
-func (b *batch) drop(ctx context.Context, ns, words []int64) error {
-	if err := b.subtract(ctx, ns); err != nil {
-		return err
-	}
-	if err := store.ExecIn(ctx, b.tx, ns, "DELETE FROM index_op WHERE n IN"); err != nil {
-		return err
-	}
-	if err := store.ExecIn(ctx, b.tx, ns, "DELETE FROM index_raw WHERE n IN"); err != nil || b.x.postgres() {
-		return err
-	}
-	return store.ExecIn(ctx, b.tx, words, "DELETE FROM index_words WHERE rowid IN")
-}
-
-// subtract subtracts the old rows from the sums.
-func (b *batch) subtract(ctx context.Context, ns []int64) error {
-	return store.EachIn(ctx, b.tx, ns, func(scan store.Scan) error {
-		var kind, customer, created int64
-		var currency string
-		s := sums{ops: 1}
-		err := scan(&kind, &currency, &customer, &created, &s.hi, &s.lo, &s.nanos)
-		if err == nil {
-			b.count(kind, currency, customer, created, s, -1)
+// drop removes rows from the tables.
+func (b *batch) drop(ctx context.Context, ns []int64) error {
+	for _, table := range []string{"index_op", "index_raw", "index_sight"} {
+		if err := store.ExecIn(ctx, b.tx, ns, "DELETE FROM "+table+" WHERE n IN"); err != nil {
+			return err
 		}
-		return err
-	}, "SELECT o.kind, k.currency, o.customer, o.created_us, o.hi, o.lo, o.nanos "+
-		"FROM index_op o JOIN index_kind k ON k.n = o.kind WHERE o.n IN")
+	}
+	return nil
 }
 
 // number assigns numbers to new operations, in the order of the list, before the replaced rows leave the table: those
@@ -279,56 +222,26 @@ func (b *batch) next(ctx context.Context, table string) (n int64, err error) {
 }
 
 func (b *batch) insert(ctx context.Context, list []*opRow) error {
-	ops := b.tx.NewInserter("INSERT INTO index_op ("+opColumns+")", opWidth)
-	raws := b.tx.NewInserter("INSERT INTO index_raw (n, body)", 2)
-	for _, r := range list {
-		if err := ops.Add(ctx, r.values(b.x.scope)...); err != nil {
-			return err
+	for _, table := range []struct {
+		into  string
+		width int
+		row   func(r *opRow) []any
+	}{
+		{"INSERT INTO index_op (" + opColumns + ")", opWidth, func(r *opRow) []any { return r.values(b.x.scope) }},
+		{"INSERT INTO index_raw (n, body)", 2, func(r *opRow) []any { return []any{r.n, r.raw} }},
+		{"INSERT INTO index_sight (n, scope, seen_us)", 3, func(r *opRow) []any { return []any{r.n, b.x.scope, r.seen} }},
+	} {
+		rows := b.tx.NewInserter(table.into, table.width)
+		for _, r := range list {
+			if err := rows.Add(ctx, table.row(r)...); err != nil {
+				return err
+			}
 		}
-		b.count(r.kindN, r.kind.currency, r.customerN, r.created, r.sum, 1)
-	}
-	if err := ops.Flush(ctx); err != nil {
-		return err
-	}
-	for _, r := range list {
-		if err := raws.Add(ctx, r.n, r.raw); err != nil {
-			return err
-		}
-	}
-	if err := raws.Flush(ctx); err != nil {
-		return err
-	}
-	if err := b.insertFrom(ctx, list, sightsOf); err != nil || b.x.postgres() {
-		return err
-	}
-	return b.insertFrom(ctx, list, wordsOf)
-}
-
-// Rows of other tables that are made of those in index_op: when each was seen, and the substring index.
-const (
-	sightsOf = "INSERT INTO index_sight (n, scope, seen_us) SELECT n, scope, seen_us FROM index_op WHERE "
-	wordsOf  = `INSERT INTO index_words (rowid, body) SELECT n, reference || comment || doc_text || char(2, 2)
-		FROM index_op WHERE (` + hasWords + ") AND "
-)
-
-// insertFrom makes such rows. FTS5 writes a segment for each statement, so new rows, which have the highest numbers,
-// are inserted by one.
-func (b *batch) insertFrom(ctx context.Context, list []*opRow, from string) error {
-	var old []int64
-	first := int64(math.MaxInt64)
-	for _, r := range list {
-		if b.known[r.opid] != nil {
-			old = append(old, r.n)
-		} else {
-			first = min(first, r.n)
-		}
-	}
-	if first < math.MaxInt64 {
-		if err := b.tx.Exec(ctx, from+"n >= ?", first); err != nil {
+		if err := rows.Flush(ctx); err != nil {
 			return err
 		}
 	}
-	return store.ExecIn(ctx, b.tx, old, from+"n IN")
+	return nil
 }
 
 // trust is how many reads may step backwards before the older state is accepted.
@@ -409,201 +322,4 @@ func (b *batch) touch(opid string) {
 	if len(b.merged.Touched) < 1000 {
 		b.merged.Touched = append(b.merged.Touched, opid)
 	}
-}
-
-// derivation is the version of the rule by which newRow makes columns from a record. Increase it if the meaning of a
-// column changes: Derive then derives the rows that an earlier build stored from their records again.
-const derivation = 5
-
-const (
-	derivedName = "derived"   // the derivation of all rows
-	deriving    = "deriving " // and the rule: the number of the last row that Derive has handled
-	derivedRows = 1000        // in one transaction
-)
-
-// Derived reports whether all rows have the columns that this build makes from their records.
-func (x *Store) Derived(ctx context.Context) (bool, error) {
-	s, err := x.Meta(ctx, derivedName)
-	version, _, _ := strings.Cut(s, " ")
-	n, bad := strconv.Atoi(version)
-	return bad == nil && (n > derivation || s == rule()), err
-}
-
-// rule names the rule by which newRow makes columns: its version, and the members that [service] amount_ignore names.
-func rule() string {
-	return strings.Join(append([]string{strconv.Itoa(derivation)}, api.IgnoredBesideAmounts()...), " ")
-}
-
-// Derive derives some of the rows of earlier builds again, in one transaction: a process that ends loses nothing, and
-// the next one continues.
-func (x *Store) Derive(ctx context.Context) error {
-	var b *batch
-	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		b = newBatch(x, tx)
-		b.derives = true
-		return b.derive(ctx)
-	})
-	if err == nil {
-		x.remember(b)
-	}
-	return err
-}
-
-func (b *batch) derive(ctx context.Context) error {
-	if err := b.tx.Lock(ctx, writeLock); err != nil {
-		return err
-	}
-	name := deriving + rule()
-	from, _, err := store.Find[int64](ctx, b.tx,
-		"SELECT CAST(value AS BIGINT) FROM index_meta WHERE scope = ? AND name = ?",
-		b.x.scope, name)
-	if err != nil {
-		return err
-	}
-	var list []index.Entry
-	next := from
-	err = store.Each(ctx, b.tx, func(scan store.Scan) error {
-		var body []byte
-		if err := scan(&next, &body); err != nil {
-			return err
-		}
-		if op, err := decodeOp(body); err == nil { // one that cannot be read has no values
-			list = append(list, index.Entry{Op: op})
-		}
-		return nil
-	}, `SELECT o.n, r.body FROM index_op o JOIN index_raw r ON r.n = o.n WHERE o.scope = ? AND o.n > ?
-		ORDER BY o.n LIMIT ?`,
-		b.x.scope, from, derivedRows)
-	if err != nil {
-		return err
-	}
-	if next == from {
-		if done, err := b.reshare(ctx); !done || err != nil {
-			return err
-		}
-		if err := b.tx.Exec(ctx, "DELETE FROM index_meta WHERE scope = ? AND name = ?", b.x.scope, name); err != nil {
-			return err
-		}
-		return b.tx.Exec(ctx, setMeta, b.x.scope, derivedName, rule())
-	}
-	rows, err := newRows(list)
-	if err != nil {
-		return err
-	}
-	if err := b.load(ctx, rows); err != nil {
-		return err
-	}
-	for _, r := range rows {
-		k := b.known[r.opid]
-		if k == nil { // an earlier build read another identifier in the record
-			continue
-		}
-		r.seen, r.changed, r.origin, r.doubt, r.doubtAt = k.seen, k.changed, k.origin, k.doubt, k.doubtAt
-		b.write[r.opid] = r
-	}
-	if err := b.merge(ctx); err != nil {
-		return err
-	}
-	return b.tx.Exec(ctx, setMeta, b.x.scope, name, strconv.FormatInt(next, 10))
-}
-
-// keptRows bounds the rows of a generation of decodedRows; a list holds up to 900.
-const keptRows = 900
-
-// decodedRows keeps the operations of lists as they were decoded last, so that a list that is read again decodes only
-// what has changed, and lists of the same rows share their memory. Nobody changes what an operation points to: a masked
-// one is a copy.
-type decodedRows struct {
-	mu    sync.Mutex
-	young map[int64]*decodedRow // guarded by mu; by number
-	old   map[int64]*decodedRow // guarded by mu; the young ones before, until the next change of generations
-}
-
-type decodedRow struct {
-	body []byte // as stored
-	op   api.Operation
-}
-
-// operation decodes the stored body of a row.
-func (d *decodedRows) operation(n int64, body []byte) (api.Operation, error) {
-	row := d.find(n)
-	if row == nil || !bytes.Equal(row.body, body) {
-		op, err := decodeOp(body)
-		if err != nil {
-			return op, err
-		}
-		row = &decodedRow{body, op}
-	}
-	d.keep(n, row)
-	return row.op, nil
-}
-
-func (d *decodedRows) find(n int64) *decodedRow {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if row := d.young[n]; row != nil {
-		return row
-	}
-	return d.old[n]
-}
-
-func (d *decodedRows) keep(n int64, row *decodedRow) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.young == nil || len(d.young) >= keptRows {
-		d.young, d.old = map[int64]*decodedRow{}, d.young
-	}
-	d.young[n] = row
-}
-
-// A record is stored as it came, or packed: the number of its dictionary, then an S2 block. JSON begins with another
-// byte, and an empty body is no record.
-//
-// dictionaryText has what most records share: the service's members in their usual order, and its codes. Stored
-// records need it to be read, so it never changes: another dictionary is another file with another number.
-//
-//go:embed record.dict
-var dictionaryText string
-
-const dictionaryNumber = 1
-
-// dictionary is made at first use. Its text is preceded by the position at which the search for a repetition begins.
-var dictionary = sync.OnceValue(func() *s2.Dict { return s2.NewDict(append([]byte{0}, dictionaryText...)) })
-
-// maxRecord bounds what a stored record may unpack to, in bytes; no answer of the service is read that is larger.
-const maxRecord = 64 << 20
-
-var errPacked = errors.New("it cannot be unpacked")
-
-// pack returns a record in the shorter form.
-func pack(record []byte) []byte {
-	if len(record) == 0 || len(record) > maxRecord {
-		return record
-	}
-	out := make([]byte, 1+s2.MaxEncodedLen(len(record)))
-	out[0] = dictionaryNumber
-	block := dictionary().Encode(out[1:], record)
-	if len(block)+1 >= len(record) {
-		return record
-	}
-	return out[:1+len(block)]
-}
-
-// unpack returns the record of a stored body, which it may share.
-func unpack(body []byte) ([]byte, error) {
-	if len(body) == 0 || body[0] >= ' ' || body[0] == '\n' || body[0] == '\r' || body[0] == '\t' {
-		return body, nil
-	}
-	if body[0] != dictionaryNumber {
-		return nil, errPacked
-	}
-	n, err := s2.DecodedLen(body[1:])
-	if err != nil || n > maxRecord {
-		return nil, errPacked
-	}
-	record, err := dictionary().Decode(make([]byte, n), body[1:])
-	if err != nil {
-		return nil, errPacked
-	}
-	return record, nil
 }
