@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"opdeck/api"
 	"opdeck/internal/act"
 	"opdeck/internal/format"
 	"opdeck/ui/draw"
@@ -486,8 +487,8 @@ func (f Finding) rows(typed string) []Found {
 	case len(out) > 1:
 		out = append(out, list)
 	}
-	if f.Whole && f.Only == "" {
-		out = append(out, Found{Place: Place{Kind: KindOperation, ID: typed}, Text: draw.ID(typed, 36), About: askService})
+	if id := api.ReadID(typed); f.Whole && f.Only == "" {
+		out = append(out, Found{Place: Place{Kind: KindOperation, ID: id}, Text: draw.ID(id, 36), About: askService})
 	}
 	return out
 }

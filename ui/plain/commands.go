@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"opdeck/api"
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/keymap"
@@ -302,6 +303,7 @@ func (h *Host) openID(ctx context.Context, kind, id string) error {
 		}
 		return h.open(ctx, Place{Place: h.sh.Shell.Top().Place()})
 	}
+	id = api.ReadID(id)
 	if err := ui.CheckID(id); err != nil {
 		h.talk.Say("Not a valid id: " + err.Error() + ".")
 		return nil

@@ -144,13 +144,13 @@ func askID() ui.Action {
 		Intro:  []string{"Share, link and finalize need only the customer's id."},
 		Fields: []widget.Field{{Label: "Customer id", Max: 64, Check: checkCUID}},
 		Submit: func(v ui.Values) (ui.Action, tea.Cmd) {
-			return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: strings.TrimSpace(v.Text(0))}}, nil
+			return ui.Open{Place: ui.Place{Kind: ui.KindCompliance, ID: api.ReadID(v.Text(0))}}, nil
 		}}
 }
 
 // checkCUID accepts what may be a customer's id.
 func checkCUID(v string) error {
-	if err := api.CheckID("customer id", strings.TrimSpace(v)); err != nil {
+	if err := api.CheckID("customer id", api.ReadID(v)); err != nil {
 		return &api.Error{Kind: api.Usage, Public: api.AsError(err).Public}
 	}
 	return nil

@@ -58,13 +58,17 @@ func (x *Index) Find(ctx context.Context, typed string, zone *time.Location, lim
 	typed = strings.TrimSpace(typed)
 	l := lookup{x, now}
 	f, wrong := filter.Parse(typed)
-	out, err := l.byID(ctx, onlyID(f, typed), limit)
+	id := onlyID(f, typed)
+	out, err := l.byID(ctx, id, limit)
 	if err != nil || typed == "" {
 		return out, err
 	}
 	if wrong != nil {
 		return out, wrong
 	}
+	odd := api.Unusual(id)
+	spoiled := out.Whole && odd != "" && !strings.Contains(id, " ")
+	out.Whole = out.Whole && odd == ""
 	f = f.In(zone)
 	rows, err := l.matching(ctx, f, limit+len(out.Beginning))
 	if err != nil {
@@ -84,7 +88,9 @@ func (x *Index) Find(ctx context.Context, typed string, zone *time.Location, lim
 		return out, err
 	}
 	if len(out.Beginning)+len(out.Others) == 0 {
-		out.Missing, err = x.Missing(ctx, f, now)
+		if out.Missing, err = x.Missing(ctx, f, now); spoiled {
+			out.Missing = "No id of the service has " + odd + "."
+		}
 	}
 	return out, err
 }

@@ -46,6 +46,8 @@ func TestFind(t *testing.T) {
 	}{
 		"237f91": {first, "", first, false}, "237F91": {first, "", first, false}, " 237f91 ": {first, "", first, false},
 		"237f": {first + " " + second, third, "", false}, "237f91…8bf1b4": {first, "", first, false}, "237f91...8bf1b4": {first, "", first, false},
+		"Operation: " + first: {first, "", first, true}, "<" + third + ">": {third, "", third, true}, "https://pay.example/op/" + first + "?x=1": {first, "", first, true},
+		strings.ReplaceAll(first, "-", "\u2011") + ",": {first, "", first, true}, strings.Replace(first, "a", "\u0430", 1): {},
 		"237f9…ffff": {}, "2…b4": {first, "", first, false}, first: {first, "", first, true}, third: {third, "", third, true},
 		"INV": {"", third, "", false}, "sbx-": {"", first + " " + second, "", false}, "harbour & f": {"", first, "", false}, "tallinn": {"", third, "", false},
 		"00000000-0000-4000-8000-000000000000": {"", "", "", true}, "zzz": {}, "": {}, "…": {}, `a"b\`: {}, strings.Repeat("x", 5000): {}, "\x1b[2J": {}, "op_12345": {},

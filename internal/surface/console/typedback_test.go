@@ -185,9 +185,9 @@ func wide(rows []map[string]string, columns []string) (all []string) {
 func alike(all []string, words []string) (n int) {
 	for _, row := range all {
 		if !slices.ContainsFunc(words, func(w string) bool {
-			head, _, _ := strings.Cut(filter.Fold(w), "…")
+			head, _, _ := strings.Cut(w, "…")
 			sign := !strings.ContainsFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
-			return !sign && !strings.Contains(row, head)
+			return !sign && !strings.Contains(row, filter.Fold(head))
 		}) {
 			n++
 		}

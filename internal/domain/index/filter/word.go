@@ -45,7 +45,7 @@ func (p *parser[T]) words(k token) Node {
 			return Word{Text: k.text, Means: And{}} // a label, as of "Operation ID: …"
 		}
 	}
-	if ids, n := p.idsFrom(k); len(ids) > 1 || len(ids) == 1 && (n > 1 || ids[0] != k.text) {
+	if ids, n := p.idsFrom(k); len(ids) > 1 || len(ids) == 1 && (n > 1 || wholeID.MatchString(ids[0])) {
 		p.i += n - 1
 		return p.t.listOf(ids)
 	}
