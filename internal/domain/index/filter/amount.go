@@ -173,22 +173,14 @@ func readDigits(s string) (digits string, ok bool) {
 	if decimal.MatchString(s) {
 		return s, true
 	}
-	groups := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",.' ", r) })
-	seps := strings.Trim(s, "0123456789")
-	if len(seps) < len(groups)-1 || len(groups) < 2 {
-		return "", false
-	}
-	return joinGroups(s, groups)
-}
-
-func joinGroups(s string, groups []string) (digits string, ok bool) {
+	groups := strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 	seps := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
 			return -1
 		}
 		return r
 	}, s)
-	if len(seps) != len(groups)-1 {
+	if len(seps) != len(groups)-1 || seps == "" {
 		return "", false
 	}
 	last := len(seps) - 1
