@@ -334,17 +334,13 @@ func (s *screenStack) drawn() Drawn {
 func (s *topLine) rule(now time.Time, noticed bool) string {
 	sign, style := s.win.frame()
 	if s.win.compact() {
-		right := []string{s.access(now).short, s.room(now).short}
-		if age := s.age(now, noticed).short; age != "" {
-			right = append(right, age)
+		names := Named(s.stack.screen())
+		least := 0
+		if len(names) > 0 {
+			least = min(draw.Width(names[len(names)-1]), s.win.w/4)
 		}
-		facts := strings.Join(right, " ")
-		for len(right) > 1 && draw.Width(facts) > s.win.w-4 {
-			right = right[:len(right)-1]
-			facts = strings.Join(right, " ")
-		}
-		room := s.win.w - draw.Width(facts) - 1
-		return draw.Spread(crumbs(s.win.th, Named(s.stack.screen()), room), facts, s.win.w)
+		facts := s.facts(now, noticed, s.win.w-least-1)
+		return draw.Spread(crumbs(s.win.th, names, s.win.w-draw.Width(facts)-1), facts, s.win.w)
 	}
 	age := s.age(now, noticed).long
 	path := crumbs(s.win.th, s.stack.named(), s.win.w-draw.Width(age)-12)
@@ -353,6 +349,20 @@ func (s *topLine) rule(now time.Time, noticed bool) string {
 		return head + style.Render(strings.Repeat(sign, max(fill, 0)))
 	}
 	return head + style.Render(strings.Repeat(sign, max(fill-draw.Width(age)-3, 0))) + " " + age + " " + style.Render(sign)
+}
+
+// facts are session, budget and age in w cells: with the names of what they count before all of them without.
+func (s *topLine) facts(now time.Time, noticed bool, w int) string {
+	th, access, room, age := s.win.th, s.access(now), s.room(now), s.age(now, noticed).short
+	class := th.Dim.Render(safe(s.stack.class()) + " ")
+	for _, parts := range [][]string{{access.long, class + room.short, age}, {access.long, room.short, age},
+		{access.short, room.short, age}, {access.short, room.short}} {
+		facts := strings.TrimRight(strings.Join(parts, " "), " ")
+		if draw.Width(facts) <= w {
+			return facts
+		}
+	}
+	return access.short
 }
 
 // age returns age and source of the shown data; noticed: the body already shows what
@@ -385,7 +395,8 @@ func (s *topLine) age(now time.Time, noticed bool) fact {
 	var parts []string
 	switch {
 	case two:
-		parts = append(parts, th.Dim.Render(from+", newest "+newest+", oldest "+oldest))
+		parts = append(parts, th.Dim.Render(strings.TrimPrefix(from, "from the ")+": newest "+newest+
+			", oldest "+oldest+" ago"))
 	case !src.At.IsZero():
 		parts = append(parts, th.Dim.Render(from+", "+ago))
 	}

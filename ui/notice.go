@@ -336,11 +336,16 @@ func (s *statusLine) hints() string {
 	last := []keymap.Key{s.win.keys.Global.Help, s.win.keys.Global.Palette}
 	if src := top.screen.Source(); src.Class != "" {
 		k := s.win.keys.Global.Reload
-		k.SetHelp("r", "reload ("+safe(src.Class)+")")
+		if s.win.w >= classFrom {
+			k.SetHelp(k.Help().Key, "reload ("+safe(src.Class)+")")
+		}
 		last = append(last, k)
 	}
 	return s.hintLine(s.win.offered(top.screen.Keys()), last)
 }
+
+// classFrom is the width from which the reload's hint names the class of its call, as the header does.
+const classFrom = 100
 
 // offered returns the keys of a screen that are on: first the one that opens,
 // then in the order of the screen, which begins with its main act.

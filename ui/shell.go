@@ -425,11 +425,8 @@ func (s *Shell) drawBody(now time.Time) []string {
 		}
 	}
 	lines = behindMargin(lines, s.win.margin(), h)
-	if len(s.dialogs.overlays) > 0 {
-		lines = draw.Lay(lines, s.win.w, h)
-	}
-	for _, o := range s.dialogs.overlays {
-		lines = s.cover(o, lines, now)
+	if o := s.dialogs.top(); o != nil { // not those below it, whose torn frames would stick out
+		lines = s.cover(o, draw.Lay(lines, s.win.w, h), now)
 	}
 	return lines
 }

@@ -50,8 +50,10 @@ func SaveDocument(ctx context.Context, c endpoint.Caller, cuid, id, path string,
 	return full, nil
 }
 
-// ReadUpload reads a file to upload, at most as much as the service accepts.
+// ReadUpload reads a file to upload, at most as much as the service accepts; folder.Expand says how its path may be
+// written.
 func ReadUpload(path string) (api.Upload, error) {
+	path = folder.Expand(path)
 	name := untrusted.Text(filepath.Base(path)).Line(80)
 	st, err := os.Stat(path) // before opening: a named pipe would block
 	if err != nil {

@@ -115,7 +115,7 @@ func SessionPair(o Options, s session.Status) []Fact {
 func SessionCounts(c session.Counts) []Fact {
 	return []Fact{{Label: "successful logins", Value: fmt.Sprint(c.Logins)},
 		{Label: "successful refreshes", Value: fmt.Sprint(c.Refreshes)},
-		{Label: "answers 401", Value: fmt.Sprint(c.Unauthorized)}, {Label: "tokens revoked", Value: fmt.Sprint(c.Premature)}}
+		{Label: "401 answers", Value: fmt.Sprint(c.Unauthorized)}, {Label: "tokens revoked", Value: fmt.Sprint(c.Premature)}}
 }
 
 // SessionCountsLine is SessionCounts in one line.
@@ -123,7 +123,7 @@ func SessionCountsLine(c session.Counts) Fact {
 	return Fact{Label: "counts", Long: true, Value: fmt.Sprintf("%s, %s, %s, %d revoked",
 		format.Plural(int(c.Logins), "successful login", "successful logins"),
 		format.Plural(int(c.Refreshes), "refresh", "refreshes"),
-		format.Plural(int(c.Unauthorized), "answer 401", "answers 401"), c.Premature)}
+		format.Plural(int(c.Unauthorized), "401 answer", "401 answers"), c.Premature)}
 }
 
 // Session is all of a session but its history, with the name of its context, after what the verdict finds.
@@ -363,15 +363,15 @@ func sessionEventWhy(e session.Event) string {
 		reason = "the service refused: " + reason
 	case e.Kind == session.EventPremature: // the reason is how they were obtained
 		reason = "before they expired; obtained by a " + reason
-	case e.Kind == session.EventLogin || e.Kind == session.EventRefresh:
-		reason = "needed: " + reason
+	case (e.Kind == session.EventLogin || e.Kind == session.EventRefresh) && e.Reason != session.ReasonAsked:
+		reason = "because " + reason
 	}
 	why := []string{reason, safe(e.Detail, 600)}
 	if e.Took >= time.Millisecond {
-		why = append(why, "took "+format.Duration(e.Took))
+		why = append(why, format.Duration(e.Took))
 	}
 	why = slices.DeleteFunc(why, func(s string) bool { return s == "" })
-	return strings.TrimSpace(strings.Join(why, ", ") + "  " + fmt.Sprintf("%s/%d", safe(e.Owner.Host, 120), e.Owner.PID))
+	return strings.TrimSpace(strings.Join(why, "; ") + "  " + fmt.Sprintf("%s/%d", safe(e.Owner.Host, 120), e.Owner.PID))
 }
 
 // Countdown is a length of time to the second: "2m 30s".

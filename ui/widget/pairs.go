@@ -123,8 +123,10 @@ func (c cursor) column(list []Pair, w int) (out []string, line int) {
 // pair draws one pair, all of its lines in the look of the cursor when that is on it.
 func (c cursor) pair(p Pair, label, w int) []string {
 	style, on := c.th.Tone, c.on(p.Link)
-	if wide := draw.Width(p.Label); wide > label && draw.Width(c.sign(on))+wide+2+draw.Width(p.Value) <= w {
-		label = wide // nothing is cut beside empty space
+	in, wide := draw.Width(c.sign(on)), draw.Width(p.Label)
+	fits := func(label int) bool { return in+label+2+draw.Width(p.Value) <= w }
+	if (wide > label || !fits(label)) && fits(wide) {
+		label = wide // nothing is cut or wrapped beside empty space
 	}
 	if on {
 		style = c.th.Selected
@@ -185,7 +187,7 @@ func Checklist(th *theme.Theme, steps []Step, w int) []string {
 	return out
 }
 
-// Gauge draws part of whole as a bar of w cells; tone is its meaning.
+// Gauge draws part of whole as a bar of w cells, blanks for nothing; tone is its meaning.
 func Gauge(th *theme.Theme, part, whole, w int, tone theme.Tone) string {
 	if w <= 0 {
 		return ""
@@ -196,6 +198,9 @@ func Gauge(th *theme.Theme, part, whole, w int, tone theme.Tone) string {
 		if n == 0 && part > 0 {
 			n = 1
 		}
+	}
+	if n == 0 {
+		return draw.Space(w)
 	}
 	return th.Tone(tone).Render(strings.Repeat(th.Signs.Full, n)) + th.Dim.Render(strings.Repeat(th.Signs.Empty, w-n))
 }

@@ -71,7 +71,7 @@ func (s *Screen) head() []string {
 }
 
 // noteAt is the column where the notes of the checklist begin.
-const noteAt = 32
+const noteAt = 33
 
 // verification is the checklist; a note that is too long continues below itself.
 func (s *Screen) verification() ui.Section {
@@ -85,7 +85,7 @@ func (s *Screen) verification() ui.Section {
 		}
 		word := st.Word
 		if !th.Linear {
-			word = draw.Fit(word, 10) // "not needed"
+			word = draw.Fit(word, 11) // "not needed" and a gap
 		}
 		out.Lines = append(out.Lines, widget.Checklist(th, []widget.Step{{Text: draw.Fit(st.Name, 17), Sign: st.Sign,
 			Word: word, Tone: st.Tone, Note: note[0]}}, w)...)

@@ -88,7 +88,7 @@ func TestFollow(t *testing.T) {
 	r.Has("following", "9 of 9")
 	f.coming = [][]receiver.Stored{{operation(10, 2, 200)}, {operation(11, 1, 300)}}
 	r.Send(uitest.Key("r"))
-	r.Has("11 of 11", "2 ? FAILED or SUCCESS → 1 PEN")
+	r.Has("11 of 11", "2 ? FAILED or SUCCESS → 1 ")
 	if fmt.Sprint(f.waits) != "[9 9 10 11]" {
 		t.Errorf("waited behind %v", f.waits)
 	}

@@ -373,7 +373,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 			keymap.All(k.Nav)...)
 	}
 	l, o, item := k.List, k.Operations, k.Item
-	usual := append([]keymap.Key{l.Open, l.Filter, l.Sort, l.Views, o.Documents, o.Totals, o.Columns,
+	usual := append([]keymap.Key{l.Open, l.Filter, o.Documents, o.Totals, l.Sort, l.Views, o.Columns,
 		k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
 		l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts,
 		o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)

@@ -381,7 +381,7 @@ func TestNothingMatches(t *testing.T) {
 			d.keys("esc")
 			age := "index, 30s ago"
 			if c.age {
-				age = "index, newest 30s, oldest 5m"
+				age = "index: newest 30s, oldest 5m"
 			}
 			if strings.Contains(d.View(), c.says) || !strings.Contains(d.View(), age) {
 				t.Errorf("with rows again:\n%s", d.View())

@@ -31,10 +31,8 @@ const leastPassphrase = 12
 
 func backupCommand(r *root) *cobra.Command {
 	var keys backupKeys
-	cmd := &cobra.Command{Long: "Writes one consistent snapshot of both stores, the keys, the checkpoints, the archive " +
-		"of " +
-		"the\n" +
-		"audit trail and the jobs to a new file, while other processes use them. It holds no tokens. SQLite\n" +
+	cmd := &cobra.Command{Long: "Writes one consistent snapshot of both stores, the keys, the checkpoints and the\n" +
+		"jobs to a new file, while other processes use them. It holds no tokens. SQLite\n" +
 		"checks both files and opdeck verifies the audit trail before the file gets its name.\n\n" +
 		"The file is sealed (age): for [backup] recipients or --recipient, else with a passphrase from\n" +
 		"--passphrase-file, [backup] passphrase_file or $OPDECK_BACKUP_PASSPHRASE, else typed. With\n" +

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,8 +44,12 @@ type problem string
 
 func (p problem) Error() string { return string(p) }
 
-// Expand replaces a leading ~ with the home folder.
+// Expand reads a path as it is typed, with ~ for the home folder, or as a terminal pastes a file that is dropped on it:
+// in quotes, with backslashes, or as a file:// address. What exists as it stands is meant as it stands.
 func Expand(path string) string {
+	if _, err := os.Lstat(path); err != nil {
+		path = dropped(path)
+	}
 	if path != "~" && !strings.HasPrefix(path, "~/") {
 		return path
 	}
@@ -53,6 +58,29 @@ func Expand(path string) string {
 		return path
 	}
 	return filepath.Join(home, path[1:])
+}
+
+// dropped is the path in a text that a terminal pastes for a file.
+func dropped(text string) string {
+	text = strings.TrimSpace(text)
+	if n := len(text); n > 1 && (text[0] == '\'' || text[0] == '"') && text[n-1] == text[0] {
+		quote := text[:1]
+		text = text[1 : n-1]
+		if quote == "'" {
+			return strings.ReplaceAll(text, `'\''`, "'")
+		}
+	}
+	if u, err := url.Parse(text); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
+		return u.Path
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }
 
 // Complete lists the entries of a typed path's folder that begin with its last element. It omits hidden names unless

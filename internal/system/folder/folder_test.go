@@ -34,6 +34,30 @@ func tree(t *testing.T, names ...string) string {
 	return dir
 }
 
+// TestDropped: a file that is dropped on the terminal is found, and one whose name looks like that as well.
+func TestDropped(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a b.txt", "it's.txt", `back\slash.txt`, "'quoted'", "Zażółć.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for typed, want := range map[string]string{
+		dir + "/a b.txt": "a b.txt", "'" + dir + "/a b.txt' ": "a b.txt", `"` + dir + `/a b.txt"`: "a b.txt",
+		dir + `/a\ b.txt`: "a b.txt", "file://" + dir + "/a%20b.txt": "a b.txt",
+		"file://localhost" + dir + "/Za%C5%BC%C3%B3%C5%82%C4%87.txt": "Zażółć.txt",
+		`'` + dir + `/it'\''s.txt'`:                                  "it's.txt", dir + `/it\'s.txt`: "it's.txt",
+		dir + `/back\slash.txt`: `back\slash.txt`, dir + "/'quoted'": "'quoted'",
+	} {
+		if got := Expand(typed); got != filepath.Join(dir, want) {
+			t.Errorf("%s is %s", typed, got)
+		}
+	}
+	if got := Expand("file://elsewhere/a"); got != "file://elsewhere/a" {
+		t.Errorf("a file of another host is %s", got)
+	}
+}
+
 func TestComplete(t *testing.T) {
 	dir := tree(t, "docs/", "deed.pdf", "deed-2.pdf", ".secret", "to -> docs", "gone -> nowhere", "odd\nname", "bad\xffname", "Überweisung.pdf", "Übersicht.pdf")
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {

@@ -53,7 +53,7 @@ func TestAnEmptyScreen(t *testing.T) {
 		t.Errorf("%d requests, not two", asks)
 	}
 	Sizes(r)
-	if !strings.Contains(r.View(), "PRODUCTION") || !strings.Contains(r.View(), "reload (billing)") {
+	if !strings.Contains(r.View(), "PRODUCTION") || !strings.Contains(r.View(), "reload") {
 		t.Errorf("\n%s", r.View())
 	}
 }
