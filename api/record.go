@@ -466,3 +466,12 @@ func HasFlag(record json.RawMessage, name string) bool {
 	}
 	return len(record) == 0 || isFlag(ParseJSON(record).Member(name))
 }
+
+// HasText reports whether a record has a member of that name that is a text, perhaps an empty one. A record that was
+// made here, and so is empty, counts as having each.
+func HasText(record json.RawMessage, name string) bool {
+	if len(record) == 0 || bytes.Contains(record, []byte(`"`+name+`":"`)) { // found without parsing the record
+		return true
+	}
+	return ParseJSON(record).Member(name).Kind() == jsontree.String
+}

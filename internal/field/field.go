@@ -63,8 +63,8 @@ type Field[T any] struct {
 	// Locks are the locks of the counted things; nil: they cannot be locked.
 	Locks func(T) Locks
 
-	// Reported reports whether the record has a value for a Count or Flag, whose zero value does not show it; nil: it
-	// always has.
+	// Reported reports whether the record has a value for a Count, Flag or Text, whose zero value does not show it;
+	// nil: it always has.
 	Reported func(T) bool
 }
 

@@ -28,8 +28,8 @@ func TestUnreportedRowsAreCounted(t *testing.T) {
 	}
 	for typed, want := range map[string]int64{"documents>0": 2, "commission>0": 3, "-documents:0": 2, "status:NEW": 4,
 		"has:doc": 2, "is:locked documents>0": 3, "is:locked": 3, "-is:locked": 3, "is:parent": 3, "has:hidden": 2,
-		"-has:visible": 2, "has:comment": 0, "documents>0 is:parent": 3, "documents:0 OR is:parent": 2, "-(documents>0 is:parent)": 3,
-		"has:comment documents>0": 0, "-has:comment OR documents>0": 0, "doc:g": 2, "created>2020": 4,
+		"-has:visible": 2, "has:comment": 4, "comment:rush": 4, "-reference:A": 4, "documents>0 is:parent": 3, "documents:0 OR is:parent": 2, "-(documents>0 is:parent)": 3,
+		"has:comment documents>0": 3, "-has:comment OR documents>0": 3, "doc:g": 2, "created>2020": 4,
 		"customer:x": 4, "-customer:x": 4, "x": 0, "-party:x documents>0": 3, "x has:comment": 0} {
 		f, err := filter.Parse(typed)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // derivation is the version of the rule by which newRow makes columns from a record. Increase it if the meaning of a
 // column changes: Derive then derives the rows that an earlier build stored from their records again.
-const derivation = 6
+const derivation = 7
 
 const (
 	derivedName = "derived"   // the derivation of all rows

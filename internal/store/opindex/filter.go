@@ -3,6 +3,7 @@ package opindex
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,6 +75,7 @@ var (
 	lacks = map[string]string{
 		field.OpDocuments: flag(flagDoc|flagSaysDocs, 0), filter.FieldLock: flag(flagLocked|flagSaysLock, 0),
 		field.OpVisible: flag(flagSaysVisible, 0), field.OpParent: flag(flagSaysParent, 0),
+		field.OpReference: flag(flagNoReference, flagNoReference), field.OpComment: flag(flagNoComment, flagNoComment),
 	}
 )
 
@@ -169,7 +171,11 @@ func (x *Store) wordsOf(ctx context.Context, column string) ([]string, error) {
 
 // text is the condition of a leaf on one of the texts.
 func (q *question) text(l *filter.Leaf, name string) filter.Cond {
-	return open(l, texts[name].masked, l.Column(q.x.Engine, texts[name].column, q.now))
+	c := open(l, texts[name].masked, l.Column(q.x.Engine, texts[name].column, q.now))
+	if l.Field == name && slices.ContainsFunc(l.Values, func(v filter.Value) bool { return v.Missing }) {
+		return filter.Any(c, cond(lacks[name]))
+	}
+	return c
 }
 
 // open is c; for masked leaves only if masking hides nothing in the text.

@@ -36,6 +36,8 @@ const (
 	flagSaysParent  // the answer says whether it has children
 	flagSaysDocs    // the answer lists the documents
 	flagSaysLock    // it tells whether one of them is locked
+	flagNoReference // it has no reference, not even an empty one
+	flagNoComment   // likewise
 )
 
 // flagUnusable are amounts that are not in any sum.
@@ -182,6 +184,8 @@ func flagsOf(o api.Operation, key string) int64 {
 	set(field.Operations.Get(field.OpParent).IsReported(o), flagSaysParent)
 	set(o.DocumentsReported(), flagSaysDocs)
 	set(!filter.LacksLock(o), flagSaysLock)
+	set(!field.Operations.Get(field.OpReference).IsReported(o), flagNoReference)
+	set(!field.Operations.Get(field.OpComment).IsReported(o), flagNoComment)
 	set(o.IsParent, flagParent)
 	set(key == filter.KeyNone, flagNone)
 	set(key == filter.KeyBad, flagBad)

@@ -36,7 +36,7 @@ var members = map[string]map[string][]string{
 		"0": {`{"sum":{"currencyCode":"EUR","units":"0","nanos":0}}`}, "5": {`{"sum":{"currencyCode":"EUR","units":"5","nanos":0}}`}},
 	"createdAt": {"?": {"", "null", `"soon"`, `""`, "1609459200000"}, "old": {`"2021-01-01T00:00:00Z"`}, "new": {`"2026-06-29T02:26:40Z"`}},
 	"status":    {"?": {"", "null", `""`}, "NEW": {`"NEW"`}, "SUCCESS": {`"SUCCESS"`}},
-	"comment":   {"": {"", "null", `""`}, "rush": {`"rush"`}},
+	"comment":   {"?": {"", "null"}, "": {`""`}, "rush": {`"rush"`}},
 	"customer":  {"?": {"", "null", "{}", `{"cuid":"nobody"}`, `{"cuid":"nobody","name":""}`}, "a": {`{"cuid":"c1","name":"Ahrend"}`}, "b": {`{"cuid":"c2","name":"Brume"}`, `{"cuid":"c2"}`}},
 	"destination": {"?": {"", "{}", `{"counterpartyAccount":{"id":"nobody"}}`},
 		"a": {`{"counterpartyAccount":{"id":"k1","name":"Ahrend"}}`, `{"counterpartyAccount":{"id":"k1","name":""}}`}, "b": {`{"account":{"id":"k1","customer":{"name":"Brume"}}}`}},

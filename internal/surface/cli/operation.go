@@ -413,7 +413,7 @@ func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string
 func (r *root) pasted(text string) string {
 	id := api.ReadID(text)
 	if id != strings.TrimSpace(text) {
-		r.say("Read the id %s in %s.", untrusted.Text(id).Line(64), untrusted.Text(text).Quoted())
+		r.say("Read the id %s in “%s”.", untrusted.Text(id).Line(64), untrusted.Text(text).Line(200))
 	}
 	return id
 }

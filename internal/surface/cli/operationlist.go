@@ -330,7 +330,8 @@ func sayMissing(r *root, ctx context.Context, a *app.App, f filter.OperationExpr
 	if err != nil {
 		return err
 	}
-	r.say("No operation in the local index matches “%s”. %s", untrusted.Text(f.String()).Line(200), missing)
+	r.say("%s", strings.TrimSpace("No operation in the local index matches “"+untrusted.Text(f.String()).Line(200)+"”. "+
+		missing))
 	return nil
 }
 

@@ -83,9 +83,11 @@ func operationsCatalogued() []Field[api.Operation] {
 	out := Catalogued(field.Operations)
 	for i := range out {
 		f := &out[i]
-		switch { // the service gives each operation one; another text that an operation lacks is empty
+		switch { // the service gives each operation one
 		case f.Kind == Code, f.Name == field.OpCustomer, f.Name == field.OpSource, f.Name == field.OpDestination:
 			f.Needs, f.Lacks = needsAll(f.Name), lacks
+		case f.Name == field.OpReference, f.Name == field.OpComment: // an empty one was told, an absent one was not
+			f.Needs, f.Lacks = needsAll(f.Name), untold
 		}
 		if f.Name == field.OpCustomer { // a name, partly masked, or the exact identifier
 			f.Aliases = append([]string{"cuid"}, f.Aliases...)
@@ -178,7 +180,7 @@ const FieldLock = "lock"
 
 // flagNeeds are the fields that an answer must have so that a value of has can be judged.
 var flagNeeds = map[string]string{"doc": field.OpDocuments, "locked": FieldLock, "visible": field.OpVisible,
-	"hidden": field.OpVisible, "parent": field.OpParent}
+	"hidden": field.OpVisible, "parent": field.OpParent, "comment": field.OpComment, "reference": field.OpReference}
 
 // LacksLock reports whether the answer does not tell whether one of the documents is locked.
 func LacksLock(o api.Operation) bool {
@@ -186,10 +188,16 @@ func LacksLock(o api.Operation) bool {
 	return !o.DocumentsReported() || n.Locked == 0 && n.Unknown > 0
 }
 
+// untold reports whether the answer did not have a field of the catalogue.
+func untold(o api.Operation, name string) bool { return !field.Operations.Get(name).IsReported(o) }
+
 // lacks reports whether the answer had no value for a field of the catalogue, or for FieldLock.
 func lacks(o api.Operation, name string) bool {
-	if name == FieldLock {
+	switch name {
+	case FieldLock:
 		return LacksLock(o)
+	case field.OpReference, field.OpComment:
+		return untold(o, name)
 	}
 	f := field.Operations.Get(name)
 	return !f.IsReported(o) || f.Text != nil && f.Text(o) == ""
