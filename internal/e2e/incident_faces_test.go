@@ -139,7 +139,7 @@ func (i incident) checkSays(s *scene, want verdict.Finding) (said string, wrong 
 	if checked.code != code {
 		wrong = append(wrong, fmt.Sprintf("%s ends with %d, not %d", check, checked.code, code))
 	}
-	if !strings.Contains(line, want.Next.Line()) || !strings.Contains(line, "Who: "+string(want.Who)) {
+	if !strings.Contains(line, want.Next.Line()) || !strings.Contains(line, "Who can fix it: "+string(want.Who)) {
 		wrong = append(wrong, fmt.Sprintf("%s: no next step %q, %q in %s", check, want.Next.Line(), want.Who, line))
 	}
 	return cmp.Or(re.FindString(line), line), wrong

@@ -89,7 +89,7 @@ var sentences = map[api.RemedyKind]words{
 	api.TryLater:     {command: "Try again in a moment. If it persists, report the request id."},
 	api.TryAfter:     {command: "Try again after that time. If it persists, report the request id."},
 	api.CheckNetwork: {command: "Check the network. opdeck doctor checks each step."},
-	api.NextStep:     {command: "{names} ({id}) Who: {who}.", screen: "{names} Who: {who}."},
+	api.NextStep:     {command: "{names} ({id}) Who can fix it: {who}.", screen: "{names} Who can fix it: {who}."},
 	api.Doctor:       {command: "opdeck doctor checks {id}."},
 
 	api.LeaveReadOnly:  {command: "To write, use a context with read_only = false, without --read-only."},

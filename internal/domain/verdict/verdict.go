@@ -52,7 +52,7 @@ type Who string
 // The people.
 const (
 	Operator Who = "the administrator of this host"
-	Admin    Who = "the person who runs opdeck on all hosts"
+	Admin    Who = "your opdeck administrator"
 	Provider Who = "the service's support"
 )
 
@@ -459,7 +459,7 @@ func (f Finding) What() string {
 // Do is the next step, with its command, and who can do it.
 func (f Finding) Do() string { return f.by(f.Next.Line()) }
 
-func (f Finding) by(step string) string { return step + " Who: " + string(f.Who) + "." }
+func (f Finding) by(step string) string { return step + " Who can fix it: " + string(f.Who) + "." }
 
 // Line is the step with its command.
 func (n Next) Line() string { return n.LineWith(n.Command) }

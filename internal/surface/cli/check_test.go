@@ -26,7 +26,7 @@ func TestCheckLine(t *testing.T) {
 	down.Calls = []verdict.Fact[verdict.Call]{verdict.Known(verdict.Call{Class: "general", Route: "GET /a", Failed: now,
 		Since: now.Add(-time.Minute), Fault: reach.Fault{Class: reach.NoPort}}, "a", now, time.Minute)}
 	code, line := checkLine(verdict.Conclude(down), needed)
-	for _, want := range []string{"stage.example.com refuses connections. Since 11:59:00 UTC.", "opdeck doctor", "Who: ",
+	for _, want := range []string{"stage.example.com refuses connections. Since 11:59:00 UTC.", "opdeck doctor", "Who can fix it: ",
 		"critical=1"} {
 		if code != nagiosCritical || !strings.Contains(line, want) {
 			t.Errorf("%d %s: no %q", code, line, want)

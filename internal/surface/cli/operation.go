@@ -385,12 +385,13 @@ func totalsTable(l totalsJSON) *table {
 func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string, error) {
 	out := append([]string(nil), args...)
 	for i, arg := range r.row.Args {
+		if !strings.HasSuffix(arg.Name, "ID") || i >= len(out) {
+			continue
+		}
 		if arg.Many {
 			for k := i; k < len(out); k++ {
 				out[k] = r.pasted(out[k])
 			}
-		}
-		if !strings.HasSuffix(arg.Name, "ID") || arg.Many || i >= len(out) {
 			continue
 		}
 		out[i] = r.pasted(out[i])
