@@ -363,7 +363,13 @@ func byNames() []string {
 func totalsTable(l totalsJSON) *table {
 	head := index.TotalsHead(l.By)
 	t := tabled(strings.ToUpper(strings.Join(head, "|")))
-	t.columns[len(head)-2] = field.Layout{HidePriority: 1} // the count of unusable amounts, before any other
+	t.key = len(head) - 1
+	for i, name := range head[1:] { // a name tells a group apart, too
+		if name == head[i]+"_name" {
+			t.columns[i] = field.Layout{HidePriority: 1}
+		}
+	}
+	t.columns[len(head)-2] = field.Layout{HidePriority: 2} // the count of unusable amounts, before any other
 	t.columns[len(head)-1] = field.Layout{Align: field.Decimal}
 	t.heads = t.head
 	for _, line := range l.Items {
