@@ -56,7 +56,7 @@ var lookedOperations = []scene{
 	{name: "customer-verify", title: "A customer whom the service still looks at", where: "Tallinn", word: "VERIFY",
 		steps: customerOf("Tallinn", "Next: ")},
 	{name: "customer-rejected", title: "A customer whom the service rejected", where: "שירה", word: "REJECT",
-		steps: customerOf("status:REJECT", "Next: ")},
+		steps: customerOf("status:REJECT", "Verification")},
 	{name: "customer-new", title: "A customer without a verification", where: "Customers › ", word: "NEW",
 		steps: customerOf("status:NEW", "Next: ")},
 	{name: "customer-outstanding", title: "A customer with outstanding sets", where: "Tallinn", word: "PROOF_OF_RESIDENCE",

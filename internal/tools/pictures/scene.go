@@ -78,7 +78,7 @@ var large = []scene{
 	{name: "documents", title: "The documents of an operation", where: "› Documents", word: "remove", steps: toDocuments},
 	{name: "question", title: "The question before a document is removed", where: "› Documents", word: "[ No ]",
 		steps: then(toDocuments, step{"x", "[ No ]"})},
-	{name: "compliance", title: "A customer's verification, step by step", where: "› Harbour ", word: "Next: ",
+	{name: "compliance", title: "A customer's verification, step by step", where: "› Harbour ", word: "Verification",
 		steps: toCustomer},
 	{name: "customers", title: "All customers", where: "› Customers", word: "20 customers",
 		steps: then(toCustomer, step{"4", "20 customers"})},
