@@ -73,8 +73,8 @@ var presenters = map[string]any{
 	"FindingLine": func(o Options, f verdict.Finding) Sentence { return FindingLine(o, f) },
 	"Findings":    func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
 	"Evidence":    Evidence, "EvidenceOf": EvidenceOf, "FindingStep": FindingStep, "FindingSays": FindingSays, "Advice": func(o Options, f verdict.Finding) []Fact { return Advice(o, f) }, "PartLine": func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },
-	"VerdictHeadline": VerdictHeadline, "VerdictLine": VerdictLine,
-	"Value": Value, "Verified": Verified,
+	"VerdictLine": VerdictLine,
+	"Value":       Value, "Verified": Verified,
 
 	"CellOf":  eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return CellOf(o, f, op) }),
 	"FactsOf": eachField(func(o Options, f field.Field[api.Operation], op api.Operation) any { return FactsOf(o, f, op) }),

@@ -29,11 +29,6 @@ func VerdictLine(o Options, v verdict.Verdict) Sentence {
 	return Sentence{StateLook(v.State()), safe(v.Headline(), 600)}
 }
 
-// VerdictHeadline is VerdictLine without since when, next step and person.
-func VerdictHeadline(v verdict.Verdict) Sentence {
-	return Sentence{VerdictLine(Options{}, v).Look, safe(v.Headline(), 600)}
-}
-
 // FindingLine is a finding in a line, with keys or a command for the next step.
 func FindingLine(o Options, f verdict.Finding) Sentence {
 	return Sentence{severityLook(f.Severity), safe(f.LineWith(step(o, f.Next)), 1200)}
