@@ -302,6 +302,6 @@ func (s *scene) over(cause verdict.Cause, said string) {
 		})
 	}
 	if got := s.run("check", "--all"); strings.Contains(got.out, said) || got.code == 2 {
-		s.t.Errorf("after the next step: %s", got.out)
+		s.t.Errorf("after the next step: exit %d, %q, %s", got.code, got.out, got.err)
 	}
 }
