@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
+	"opdeck/internal/store/storetest"
 )
 
 // TestHistories runs random histories of a service and of those who read it:
@@ -24,8 +25,8 @@ import (
 // webhooks early and late, strangers who read pages, processes that die between any
 // two steps, clocks that step. At every moment what the index says of itself must
 // be true; once the service rests, the index must equal it after a bounded number
-// of calls. OPDECK_TEST_LONG=1 runs 200 of them, OPDECK_HISTORY only that
-// one.
+// of calls. A tenth of them on PostgreSQL too. OPDECK_TEST_LONG=1 runs 200 of them,
+// OPDECK_HISTORY only that one.
 func TestHistories(t *testing.T) {
 	n := 50
 	if racedetector.Enabled {
@@ -35,20 +36,23 @@ func TestHistories(t *testing.T) {
 		n = 200
 	}
 	first := uint64(1)
-	if v, err := strconv.ParseUint(os.Getenv("OPDECK_HISTORY"), 10, 64); err == nil {
-		first, n = v, 1
+	one, err := strconv.ParseUint(os.Getenv("OPDECK_HISTORY"), 10, 64)
+	if err == nil {
+		first, n = one, 1
 	}
-	var w *world // one after the other
-	s, err := store.Open(context.Background(), store.Options{URL: "memory", Now: func() time.Time {
+	t.Run("SQLite", func(t *testing.T) { histories(t, "memory", first, n) })
+	t.Run("PostgreSQL", func(t *testing.T) { histories(t, storetest.URL(t, store.Postgres), first, max(n/10, 1)) })
+}
+
+// histories runs n histories in one store, one after the other.
+func histories(t *testing.T, url string, first uint64, n int) {
+	var w *world
+	s := storetest.OpenAt(t, url, func() time.Time {
 		if w == nil {
 			return epoch
 		}
 		return w.storeNow()
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	})
 	var all figures
 	for seed := first; seed < first+uint64(n); seed++ {
 		w = newWorld(t, s, seed)
