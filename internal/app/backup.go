@@ -235,8 +235,8 @@ func sealInto(ctx context.Context, file, dir string, m backup.Manifest, key Back
 	return size, readBack, f.Finish(err)
 }
 
-// copyCheckpoints copies the checkpoint files as of the copied trail: without the checkpoints at their ends that are
-// newer than its records, and with those that the store has and that were not written to the files yet.
+// copyCheckpoints copies the checkpoint files as of the copied trail: without the checkpoints at their ends that its
+// store did not know yet, and with those that the store has and that were not written to the files yet.
 func copyCheckpoints(ctx context.Context, trail audit.Store, from, to string) error {
 	head, err := trail.Head(ctx)
 	if err != nil {
@@ -246,22 +246,29 @@ func copyCheckpoints(ctx context.Context, trail audit.Store, from, to string) er
 	if err != nil {
 		return err
 	}
+	newest := map[string]audit.Signed{} // by file name
+	for _, p := range stored {
+		s, err := audit.ParseCheckpoint(p.Note)
+		if err != nil {
+			return err
+		}
+		newest["audit-"+s.Chain+"-"+p.Key+".jsonl"] = s
+	}
 	names, err := filepath.Glob(filepath.Join(from, "audit-*.jsonl"))
 	if err != nil {
 		return err
 	}
 	points := map[string][]audit.Signed{} // by file name
 	for _, name := range names {
-		if points[filepath.Base(name)], err = checkpointsUntil(name, head.N); err != nil {
+		until := head.N
+		if s, known := newest[filepath.Base(name)]; known {
+			until = s.N
+		}
+		if points[filepath.Base(name)], err = checkpointsUntil(name, until); err != nil {
 			return err
 		}
 	}
-	for _, p := range stored {
-		s, err := audit.ParseCheckpoint(p.Note)
-		if err != nil {
-			return err
-		}
-		name := "audit-" + s.Chain + "-" + p.Key + ".jsonl"
+	for name, s := range newest {
 		if list := points[name]; len(list) == 0 || list[len(list)-1].N < s.N {
 			points[name] = append(list, s)
 		}
