@@ -139,7 +139,7 @@ func reads(ctx context.Context, v any, id string, n int, out []string) map[strin
 			case in == reflect.TypeFor[context.Context]():
 				args[k] = reflect.ValueOf(ctx)
 			case in == reflect.TypeFor[index.Query]():
-				args[k] = reflect.ValueOf(index.Query{After: 10})
+				args[k] = reflect.ValueOf(index.Query{Limit: 10})
 			case in == reflect.TypeFor[[]index.By]():
 				args[k] = reflect.ValueOf([]index.By{index.ByCounterparty, index.ByCustomer})
 			case in == reflect.TypeFor[index.Sheet]():

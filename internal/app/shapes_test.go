@@ -391,7 +391,7 @@ func (c *expected) holds(t *testing.T, a *App, synced error) {
 	if c.partly {
 		return
 	}
-	rows, err := a.Index.Window(ctx, index.Query{Sort: index.Sort{Desc: true}, After: strangers + 1}, a.Now())
+	rows, err := a.Index.Window(ctx, index.Query{Sort: index.Sort{Desc: true}, Limit: strangers + 1}, a.Now())
 	if err != nil || len(rows.Rows) != strangers {
 		t.Fatalf("%d rows, %v", len(rows.Rows), err)
 	}

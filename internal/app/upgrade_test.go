@@ -132,7 +132,7 @@ func TestUpgrade(t *testing.T) {
 			if err != nil || old.note != "" && (len(notes) != 1 || string(notes[0].Text) != old.note) {
 				t.Errorf("notes: %+v, %v", notes, err)
 			}
-			w, err := a.Index.Window(ctx, index.Query{After: 100}, time.Now())
+			w, err := a.Index.Window(ctx, index.Query{Limit: 100}, time.Now())
 			named := 0
 			for _, r := range w.Rows {
 				if r.Op.Customer.Name != "" {

@@ -417,14 +417,6 @@ type preview struct {
 	row   string               // the id of its row
 	top   int                  // the first visible line
 	lines []string
-	keep  *joined
-}
-
-// joined holds the lines of the last frame; unchanged lines are the same strings.
-type joined struct {
-	w                int    // of the rows
-	side             string // between them
-	left, right, out []string
 }
 
 // fit sets the width of the preview in a window of w cells: 0 if it has no room, is switched off
@@ -474,16 +466,10 @@ func (p *preview) join(rows []string, w int, side string) []string {
 	if p.w == 0 || len(p.lines) < len(rows) {
 		return rows
 	}
-	k := p.keep
 	out := make([]string, len(rows))
 	for i, row := range rows {
-		if w == k.w && side == k.side && i < len(k.out) && k.left[i] == row && k.right[i] == p.lines[i] {
-			out[i] = k.out[i]
-			continue
-		}
 		out[i] = draw.Pad(row, w) + side + p.lines[i]
 	}
-	k.w, k.side, k.left, k.right, k.out = w, side, append(k.left[:0], rows...), p.lines, out
 	return out
 }
 

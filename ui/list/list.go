@@ -130,7 +130,7 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	l := &List[T]{Env: env, screen: screen, rows: rows, spec: spec,
 		Reads:   Reads{Loads: env.Requests(), More: env.Requests()},
 		Table:   widget.NewTable(env.Theme, env.Keys, spec.Marks),
-		preview: preview{env: env, draw: spec.Beside, keep: &joined{}}}
+		preview: preview{env: env, draw: spec.Beside}}
 	l.preview.table = l.Table
 	if l.held, _ = rows.(*Rows[T]); l.held != nil && spec.Records == nil {
 		spec.Records = l.held.Each
@@ -316,7 +316,7 @@ func (l *List[T]) refresh() {
 // View implements ui.Screen.
 func (l *List[T]) View() string { return strings.Join(l.Lines(), "\n") }
 
-// Lines returns the view in lines; unchanged rows are the same strings.
+// Lines returns the view in lines.
 func (l *List[T]) Lines() []string {
 	if l.Page != nil {
 		return l.Page.View.Lines()

@@ -29,7 +29,9 @@ type Rows[T any] struct {
 	draw  func(T) widget.Row
 	all   []T
 	shown []T              // the records that match the filter
-	at    map[string]int   // by id, in shown
+	base  int              // the row of the first of them
+	total int              // how many rows there are, those that are not held included
+	at    map[string]int   // by id: its row
 	match func(T) bool     // nil: all
 	order func(a, b T) int // nil: in the order of Set
 }
@@ -71,10 +73,46 @@ func (r *Rows[T]) index() {
 		r.shown = slices.Clone(r.shown)
 		slices.SortStableFunc(r.shown, r.order)
 	}
+	r.base, r.total = 0, len(r.shown)
 	r.at = make(map[string]int, len(r.shown))
+	r.place()
+}
+
+// place stores the rows of the shown records.
+func (r *Rows[T]) place() {
 	for i, record := range r.shown {
-		r.at[r.id(record)] = i
+		r.at[r.id(record)] = r.base + i
 	}
+}
+
+// Part holds a part of a list that its source filters and sorts: records from the row base on, of total. Other rows of
+// an earlier part count as still there, so that marks stay, unless anew is set.
+func (r *Rows[T]) Part(total, base int, part []T, anew bool) {
+	r.all, r.shown, r.base, r.total = part, part, base, max(total, base+len(part))
+	if anew {
+		r.at = make(map[string]int, len(part))
+	}
+	r.place()
+}
+
+// Held returns the rows of a part that are held: from the first to before the last.
+func (r *Rows[T]) Held() (from, to int) { return r.base, r.base + len(r.shown) }
+
+// Replace shows another state of a record that is held.
+func (r *Rows[T]) Replace(record T) {
+	if i, ok := r.row(r.id(record)); ok {
+		r.shown = slices.Clone(r.shown)
+		r.shown[i], r.all = record, r.shown
+	}
+}
+
+// row finds a shown record by id.
+func (r *Rows[T]) row(id string) (int, bool) {
+	i, ok := r.at[id]
+	if i -= r.base; !ok || i < 0 || i >= len(r.shown) || r.id(r.shown[i]) != id {
+		return 0, false
+	}
+	return i, true
 }
 
 // All lists the records, the filtered ones included.
@@ -88,7 +126,7 @@ func (r *Rows[T]) Shown() []T { return r.shown }
 
 // Find finds a record by id, among all records.
 func (r *Rows[T]) Find(id string) (T, bool) {
-	if i, ok := r.at[id]; ok {
+	if i, ok := r.row(id); ok {
 		return r.shown[i], true
 	}
 	if i := slices.IndexFunc(r.all, func(record T) bool { return r.id(record) == id }); i >= 0 && id != "" {
@@ -99,7 +137,7 @@ func (r *Rows[T]) Find(id string) (T, bool) {
 }
 
 // Len implements widget.Source.
-func (r *Rows[T]) Len() int { return len(r.shown) }
+func (r *Rows[T]) Len() int { return r.total }
 
 // IndexOf implements widget.Source.
 func (r *Rows[T]) IndexOf(id string) int {
@@ -112,8 +150,13 @@ func (r *Rows[T]) IndexOf(id string) int {
 	return -1
 }
 
-// Row implements widget.Source.
-func (r *Rows[T]) Row(i int) widget.Row { return r.draw(r.shown[i]) }
+// Row implements widget.Source; a row that is not held is drawn as "…".
+func (r *Rows[T]) Row(i int) widget.Row {
+	if i -= r.base; i < 0 || i >= len(r.shown) {
+		return widget.Row{Cells: []string{"…"}}
+	}
+	return r.draw(r.shown[i])
+}
 
 // Ages returns the time when the age of one of the first to last shown records changes next.
 func (r *Rows[T]) Ages(from, to int, now time.Time, at func(T) time.Time) time.Time {

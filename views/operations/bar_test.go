@@ -75,7 +75,7 @@ func TestTheLastRightFilterIsNamed(t *testing.T) {
 	d.keys("esc")
 	d.typed("status:PENDING currency>5")
 	d.Has("showing the last valid filter: status:PENDING", "15")
-	if n := d.list.loader.rows.total; n != 15 {
+	if n := d.list.loader.rows.Len(); n != 15 {
 		t.Errorf("%d rows", n)
 	}
 }

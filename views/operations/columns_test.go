@@ -305,7 +305,7 @@ func TestNoTwoSignsOfARowAreOne(t *testing.T) {
 
 // shownNames are the columns that have room.
 func (s *Screen) shownNames() (out []string) {
-	for i, c := range s.loader.rows.columns {
+	for i, c := range s.loader.columns {
 		if s.Table.Cursor.Columns.Width(i) > 0 {
 			out = append(out, c.Name)
 		}

@@ -29,7 +29,7 @@ type sheet struct {
 // askExport asks for the file of the marked operations, else of what the filter shows.
 func (s *jobs) askExport() ui.Action {
 	q, marked := s.loader.meant()
-	what := format.Plural(s.loader.rows.total, "operation", "operations")
+	what := format.Plural(s.loader.rows.Len(), "operation", "operations")
 	if marked > 0 {
 		what = format.Count(marked) + " marked"
 	}
@@ -42,9 +42,9 @@ func (s *jobs) whence(marked int) string {
 	case marked > 0:
 		return format.Plural(marked, "marked operation", "marked operations")
 	case s.list.Filter.Shown.Empty():
-		return "all " + format.Plural(s.loader.rows.total, "operation", "operations") + " of the index"
+		return "all " + format.Plural(s.loader.rows.Len(), "operation", "operations") + " of the index"
 	}
-	return "the " + format.Plural(s.loader.rows.total, "operation", "operations") + " that the filter shows"
+	return "the " + format.Plural(s.loader.rows.Len(), "operation", "operations") + " that the filter shows"
 }
 
 // askFile asks for the file of an export; name is offered.

@@ -95,18 +95,11 @@ func (f *fake) Window(ctx context.Context, q index.Query) (index.Window, error) 
 	if f.err != nil || ctx.Err() != nil {
 		return index.Window{}, errors.Join(f.err, ctx.Err())
 	}
-	f.most = max(f.most, q.Before+q.After)
+	f.most = max(f.most, q.Limit)
 	n := f.len(q.Filter)
-	from, to, at := q.Skip, q.Skip+q.After, -1
-	switch p := f.place(q.Filter, q.Anchor); {
-	case q.FromEnd:
-		from, to = n-q.Before, n
-	case q.Anchor != "" && p >= 0:
-		from, to = max(p-q.Before, 0), p+q.After+1
-		at = p - from
-	}
-	w := index.Window{AnchorAt: at, More: to < n}
-	for i := max(from, 0); i < min(to, n); i++ {
+	to := q.Skip + q.Limit
+	w := index.Window{More: to < n}
+	for i := q.Skip; i < min(to, n); i++ {
 		w.Rows = append(w.Rows, f.at(q.Filter, i))
 	}
 	return w, nil

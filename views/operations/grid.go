@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/apd/v3"
 
-	"opdeck/api"
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/note"
@@ -541,8 +540,8 @@ func filterLines(th *theme.Theme, text string, w int) []string {
 
 // noteLine is the note by which the filter finds the row under the cursor, else how many notes it finds rows by.
 func (s *loader) noteLine() string {
-	r, _ := s.rows.record(s.list.Table.Cursor.SelectedID())
-	if n, ok := note.Of(r.Op, s.noted); ok {
+	op, _ := s.rows.Find(s.list.Table.Cursor.SelectedID())
+	if n, ok := note.Of(op, s.noted); ok {
 		return present.NoteFound(s.env.Present(), n)
 	}
 	return format.Plural(len(s.noted), "note contains", "notes contain") + " words of the filter."
@@ -550,13 +549,7 @@ func (s *loader) noteLine() string {
 
 // mixed reports whether the list is sorted by amounts of several currencies.
 func (s *loader) mixed() bool {
-	return s.sort.Mixed(func(yield func(api.Operation) bool) {
-		for _, r := range s.rows.recs {
-			if !yield(r.Op) {
-				return
-			}
-		}
-	}, s.sums)
+	return s.sort.Mixed(slices.Values(s.rows.Shown()), s.sums)
 }
 
 // counted is the summary, with a warning if the index does not hold all operations.
@@ -576,22 +569,22 @@ func (s *loader) counted() string {
 // known reports whether the list is all that the index holds, which is all of the service's.
 func (s *loader) known() bool {
 	return s.list.Loaded && s.list.Err == nil && s.list.Filter.Shown.Empty() &&
-		s.fresh.Complete && int(s.fresh.Rows) == s.rows.total
+		s.fresh.Complete && int(s.fresh.Rows) == s.rows.Len()
 }
 
 // summary says how many operations there are.
 func (s *loader) summary() string {
 	switch busy := s.counts.Busy(); {
-	case !s.list.Loaded || s.unread() || s.list.Err != nil && s.rows.total == 0: // how many is not known
+	case !s.list.Loaded || s.unread() || s.list.Err != nil && s.rows.Len() == 0: // how many is not known
 		return "operations"
 	case busy && s.list.Filter.Shown.Empty():
-		return format.Count(s.rows.total) + " or more operations"
+		return format.Count(s.rows.Len()) + " or more operations"
 	case busy:
-		return format.Count(s.rows.total) + " or more operations match"
+		return format.Count(s.rows.Len()) + " or more operations match"
 	case !s.list.Filter.Shown.Empty():
-		return format.Plural(s.rows.total, "operation matches", "operations match")
+		return format.Plural(s.rows.Len(), "operation matches", "operations match")
 	}
-	return format.Plural(s.rows.total, "operation", "operations")
+	return format.Plural(s.rows.Len(), "operation", "operations")
 }
 
 // tooWide shows amounts of the row under the cursor that their columns had no room
@@ -600,8 +593,8 @@ func (s *loader) tooWide(w int) string {
 	var full, names []string
 	r, _ := s.list.Table.Cursor.Selected()
 	for _, i := range s.list.Table.Cursor.TooWide() {
-		full = append(full, s.rows.columns[i].Name+" "+r.Cells[i])
-		names = append(names, s.rows.columns[i].Name)
+		full = append(full, s.columns[i].Name+" "+r.Cells[i])
+		names = append(names, s.columns[i].Name)
 	}
 	if line := strings.Join(full, "  "); draw.Width(line) <= w {
 		return line

@@ -3,7 +3,6 @@ package operations
 import (
 	"cmp"
 	"context"
-	"maps"
 	"strings"
 	"time"
 
@@ -22,13 +21,61 @@ import (
 	"opdeck/ui/widget"
 )
 
-// window is the list read again.
+// part asks for a part of the list: the rows around an operation, or else n rows from one on.
+type part struct {
+	filter  filter.OperationExpr
+	sort    index.Sort
+	around  string // "": none
+	from, n int
+	count   bool // how many rows there are is read, too
+}
+
+// window is a part of the list that was read.
 type window struct {
-	index.Window
-	total   int
-	base    int
-	counted bool            // total is how many there are; else it is still to be counted
-	fresh   index.Freshness // of the index as a whole, from the same state as the rows
+	ops         []api.Operation
+	base, total int
+	counted     bool            // total is how many there are; else there are more
+	seen        time.Time       // the latest confirmation by the service among ops
+	fresh       index.Freshness // of the index as a whole, from the same state as the rows
+}
+
+// read reads from one state of the index.
+func (p part) read(ctx context.Context, ix Index) (w window, err error) {
+	err = ix.Consistent(ctx, func(ix Index) error {
+		q := index.Query{Filter: p.filter, Sort: p.sort, Skip: p.from, Limit: p.n}
+		w = window{}
+		if p.around != "" {
+			if at, err := ix.Place(ctx, p.filter, p.sort, p.around); err == nil && at.In {
+				q.Skip, q.Limit = max(int(at.Before)-readAhead, 0), 2*readAhead
+				w.total, w.counted = int(at.Total), true
+			}
+		}
+		got, err := ix.Window(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, r := range got.Rows {
+			w.ops = append(w.ops, r.Op)
+			if r.Seen.After(w.seen) {
+				w.seen = r.Seen
+			}
+		}
+		switch missed := len(w.ops) == 0 && q.Skip > 0; { // it began behind the last row
+		case w.counted:
+		case p.count, missed:
+			n, err := ix.Count(ctx, p.filter)
+			if err != nil {
+				return err
+			}
+			w.total, w.counted = int(n), true
+		default:
+			w.total, w.counted = q.Skip+len(w.ops), !got.More
+		}
+		w.base = min(q.Skip, w.total)
+		w.fresh, err = ix.Freshness(ctx)
+		return err
+	})
+	return w, err
 }
 
 // loader reads rows from the index and pages from the service, and knows how much of the list those are.
@@ -40,11 +87,13 @@ type loader struct {
 	background func() (line string, ok bool) // Config.Progress
 	follows    func() tea.Cmd                // is called after the rows have changed
 
-	sort   index.Sort
-	rows   *rows
-	fresh  index.Freshness // of the index when the rows were read
-	loaded string          // the filter that was read, as asked; listed is that of the present rows
-	listed string
+	sort    index.Sort
+	rows    *list.Rows[api.Operation]
+	columns []column        // cells of a row, in this order
+	at      time.Time       // the latest confirmation by the service among what is held
+	fresh   index.Freshness // of the index when the rows were read
+	loaded  string          // the filter that was read, as asked; listed is that of the present rows
+	listed  string
 
 	counts *ui.Requests // how many rows there are
 	judges *ui.Requests // how many the filter cannot judge
@@ -79,18 +128,14 @@ func (s *loader) loadWith(anchor string, with func(context.Context) (take func()
 	s.misses.Stop()
 	s.lost = ""
 	s.loaded = s.asked()
-	q := index.Query{Filter: s.list.Filter.Shown, Sort: s.sort, Anchor: anchor, Before: readAhead, After: readAhead}
-	ix, whole := s.index, s.whole
+	q, ix := part{filter: s.list.Filter.Shown, sort: s.sort, around: anchor, n: first, count: s.whole}, s.index
 	s.whole = false
-	if anchor == "" {
-		q.Before, q.After = 0, first
-	}
 	return s.env.Read(s.list.Loads, func(ctx context.Context) ui.Then {
 		take := func() {}
 		if with != nil {
 			take = with(ctx)
 		}
-		w, err := read(ctx, ix, q, whole)
+		w, err := q.read(ctx, ix)
 		return func() (ui.Action, tea.Cmd) {
 			take()
 			return nil, s.onWindow(w, err)
@@ -185,61 +230,17 @@ func (s *loader) onCount(n int, version int64) tea.Cmd {
 		s.whole = true
 		return s.load(s.list.Table.Cursor.SelectedID())
 	}
-	s.rows.total = max(n, s.rows.base+len(s.rows.recs))
+	first, _ := s.rows.Held()
+	s.rows.Part(n, first, s.rows.Shown(), false)
 	s.list.Changed()
 	return s.readOn()
 }
 
-// read reads rows and how old they are from one state of the index; whole: with
-// how many there are.
-func read(ctx context.Context, ix Index, q index.Query, whole bool) (w window, err error) {
-	err = ix.Consistent(ctx, func(ix Index) error {
-		w = window{}
-		return w.read(ctx, ix, q, whole)
-	})
-	return w, err
-}
-
-func (m *window) read(ctx context.Context, ix Index, q index.Query, whole bool) error {
-	if q.Anchor != "" {
-		place, err := ix.Place(ctx, q.Filter, q.Sort, q.Anchor)
-		if err != nil || !place.In {
-			q.Anchor = ""
-		} else {
-			m.total, m.base, m.counted = int(place.Total), int(place.Before), true
-		}
-	}
-	if q.Anchor == "" && !q.FromEnd {
-		q.Before, q.After = 0, max(q.After, first)
-	}
-	w, err := ix.Window(ctx, q)
-	if err != nil {
-		return err
-	}
-	switch {
-	case q.Anchor != "" && w.AnchorAt >= 0:
-		m.base -= w.AnchorAt
-	case !q.FromEnd && !whole:
-		m.base, m.total, m.counted = 0, len(w.Rows), !w.More && q.Skip == 0
-	default:
-		n, err := ix.Count(ctx, q.Filter)
-		if err != nil {
-			return err
-		}
-		if m.total, m.counted = int(n), true; q.FromEnd {
-			m.base = max(int(n)-len(w.Rows), 0)
-		}
-	}
-	m.Window = w
-	m.fresh, err = ix.Freshness(ctx)
-	return err
-}
-
 func (s *loader) onWindow(w window, err error) tea.Cmd {
 	if !s.list.Failed(err) {
-		s.rows.set(w.total, max(w.base, 0), w.Rows)
-		s.fresh = w.fresh
-		s.partial = len(w.Rows) == 0 && !w.fresh.Complete
+		s.rows.Part(w.total, w.base, w.ops, true)
+		s.at, s.fresh = w.seen, w.fresh
+		s.partial = len(w.ops) == 0 && !w.fresh.Complete
 	}
 	if s.listed != s.loaded {
 		s.listed = s.loaded
@@ -267,80 +268,29 @@ func (s *loader) onWindow(w window, err error) tea.Cmd {
 	return tea.Batch(next, s.readOn(), s.follows())
 }
 
-// readOn reads on when the cursor comes near the edge of what is held.
+// readOn reads the rows around those on screen when they come near the edge of what is held, or are beyond it.
 func (s *loader) readOn() tea.Cmd {
 	from, to := s.list.Table.Cursor.Visible()
-	r := s.rows
-	end := r.base + len(r.recs)
+	first, end := s.rows.Held()
 	near := readAhead / 3
 	switch {
-	case s.list.Loads.Busy() || s.list.More.Busy() || len(r.recs) == 0:
+	case s.list.Loads.Busy() || s.list.More.Busy():
 		return nil
-	case from >= end+readAhead || to <= r.base-readAhead: // a jump: to an end, or far
-		return s.jump(from)
-	case to+near > end && end < r.total:
-		return s.extend(string(r.recs[len(r.recs)-1].Op.OPID), max(to-end, 0)+readAhead, false)
-	case from-near < r.base && r.base > 0:
-		return s.extend(string(r.recs[0].Op.OPID), max(r.base-from, 0)+readAhead, true)
+	case (from-near >= first || first == 0) && (to+near <= end || end == s.rows.Len()):
+		return nil
 	}
-	return nil
-}
-
-func (s *loader) extend(anchor string, n int, before bool) tea.Cmd {
-	ix, q := s.index, index.Query{Filter: s.list.Filter.Shown, Sort: s.sort, Anchor: anchor}
-	if before {
-		q.Before = n
-	} else {
-		q.After = n
-	}
-	draw := s.rows.draft()
+	ix, q := s.index, part{filter: s.list.Filter.Shown, sort: s.sort, from: max(from-readAhead, 0), n: 3 * readAhead}
 	return s.env.Read(s.list.More, func(ctx context.Context) ui.Then {
-		w, err := ix.Window(ctx, q)
-		recs := without(w, before)
-		drawn := draw(recs)
-		return func() (ui.Action, tea.Cmd) {
-			if s.list.Failed(err) {
-				return nil, nil
-			}
-			s.rows.add(recs, drawn, before)
-			s.list.Changed()
-			return nil, s.readOn()
-		}
-	})
-}
-
-// without drops the anchor from a window that extends what is held.
-func without(w index.Window, before bool) []index.Record {
-	if w.AnchorAt < 0 || len(w.Rows) == 0 {
-		return w.Rows
-	}
-	if before {
-		return w.Rows[:w.AnchorAt]
-	}
-	return w.Rows[w.AnchorAt+1:]
-}
-
-// jump reads around a far place: the beginning or the end by its edge, anything
-// else by skipping.
-func (s *loader) jump(from int) tea.Cmd {
-	ix, q, total := s.index, index.Query{Filter: s.list.Filter.Shown, Sort: s.sort, After: 2 * readAhead}, s.rows.total
-	switch {
-	case from >= total-2*readAhead:
-		q.FromEnd, q.After, q.Before = true, 0, 2*readAhead
-	case from > readAhead:
-		q.Skip = from - readAhead
-	}
-	return s.env.Read(s.list.More, func(ctx context.Context) ui.Then {
-		w, err := read(ctx, ix, q, false)
-		w.base += q.Skip
+		w, err := q.read(ctx, ix)
 		return func() (ui.Action, tea.Cmd) {
 			if s.list.Failed(err) {
 				return nil, nil
 			}
 			if !w.counted {
-				w.total = max(w.total, s.rows.total)
+				w.total = max(w.total, s.rows.Len())
 			}
-			s.rows.set(w.total, w.base, w.Rows)
+			s.rows.Part(w.total, w.base, w.ops, false)
+			s.at = w.seen
 			s.list.Changed()
 			return nil, s.readOn()
 		}
@@ -387,207 +337,26 @@ func (s *loader) ask(needed func(context.Context) bool) tea.Cmd {
 	})
 }
 
-// rows is the part of the list that is held: total rows, of which recs begin at
-// base. The table asks for any row; one that is not held is drawn empty until it
-// has been read.
-type rows struct {
-	env     *ui.Env
-	columns []column // cells of a row, in this order
-	total   int
-	base    int
-	recs    []*index.Record
-	known   map[string]int // places of ids that were seen in this list
-	drawn   map[int]drawn  // rows as they were drawn last, by place in the list
-	at      time.Time      // the latest confirmation by the service among what is held
-}
-
-// drawn is a row and from when until when it looks like this.
-type drawn struct {
-	row         widget.Row
-	from, until time.Time
-	zone        *time.Location
-	theme       string // its signs are in the cells
-}
-
-// holds reports whether the row still looks like this; a clock may have been set back.
-func (d drawn) holds(env *ui.Env) bool {
-	now := env.Now()
-	return !now.Before(d.from) && now.Before(d.until) && d.zone == env.Zone() && d.theme == env.Theme.Name
-}
-
-func newRows(env *ui.Env) *rows {
-	return &rows{env: env, known: map[string]int{}, drawn: map[int]drawn{}}
-}
-
-// set replaces what is held.
-func (r *rows) set(total, base int, recs []index.Record) {
-	r.total, r.base, r.recs = max(total, base+len(recs)), base, pointers(recs)
-	r.known = make(map[string]int, len(recs))
-	clear(r.drawn) // places may be other ones now
-	r.note(0, len(r.recs))
-}
-
-// pointers are to the records, which are large.
-func pointers(recs []index.Record) []*index.Record {
-	out := make([]*index.Record, len(recs))
-	for i := range recs {
-		out[i] = &recs[i]
-	}
-	return out
-}
-
-// note remembers where the held rows from one to another are.
-func (r *rows) note(from, to int) {
-	for i := from; i < to; i++ {
-		id := string(r.recs[i].Op.OPID) // part of the record's text, which a key of the map must not keep
-		if _, seen := r.known[id]; !seen {
-			id = strings.Clone(id)
-		}
-		r.known[id] = r.base + i
-		delete(r.drawn, r.base+i)
-	}
-	r.at = time.Time{}
-	for _, rec := range r.recs {
-		if rec.Seen.After(r.at) {
-			r.at = rec.Seen
-		}
-	}
-}
-
-// draft draws rows away from the loop of keys: what comes on the screen later has
-// cost its key nothing. It keeps the look of the moment it was made for.
-func (r *rows) draft() func([]index.Record) draft {
-	env, columns := r.env.Snapshot(), r.columns
-	return func(recs []index.Record) draft {
-		d := draft{columns: columns, rows: make([]drawn, len(recs))}
-		for i := range recs {
-			d.rows[i] = drawRow(env, columns, &recs[i])
-		}
-		return d
-	}
-}
-
-// draft is rows drawn ahead.
-type draft struct {
-	columns []column
-	rows    []drawn
-}
-
-// lay takes over rows drawn ahead, from the held row from on, unless the columns
-// are other ones by now.
-func (r *rows) lay(d draft, from int) {
-	if len(d.columns) == 0 || len(r.columns) == 0 || &d.columns[0] != &r.columns[0] {
-		return
-	}
-	for i, one := range d.rows {
-		if at := from + i; at >= 0 && at < len(r.recs) && one.row.ID == string(r.recs[at].Op.OPID) {
-			r.drawn[r.base+at] = one
-		}
-	}
-	r.forget()
-}
-
-// add puts rows behind (or before) what is held and drops the far end.
-func (r *rows) add(recs []index.Record, d draft, before bool) {
-	if before {
-		r.recs = append(pointers(recs), r.recs...)
-		fresh := len(recs)
-		if r.base < fresh { // there are more than was thought: all places move
-			clear(r.drawn)
-			fresh = len(r.recs)
-		}
-		r.base = max(r.base-len(recs), 0)
-		r.recs = r.recs[:min(len(r.recs), keeps)]
-		r.note(0, min(fresh, len(r.recs)))
-		r.lay(d, 0)
-	} else {
-		r.recs = append(r.recs, pointers(recs)...)
-		if over := len(r.recs) - keeps; over > 0 {
-			r.recs = append([]*index.Record(nil), r.recs[over:]...)
-			r.base += over
-		}
-		r.note(max(len(r.recs)-len(recs), 0), len(r.recs))
-		r.lay(d, len(r.recs)-len(recs))
-	}
-	r.total = max(r.total, r.base+len(r.recs))
-}
-
 // replace shows a newer state of one row at once.
-func (r *rows) replace(op api.Operation, seen time.Time) {
-	i, ok := r.known[string(op.OPID)]
-	if i -= r.base; ok && i >= 0 && i < len(r.recs) && !op.UpdatedAt.Before(r.recs[i].Op.UpdatedAt.Time) {
-		fresh := *r.recs[i] // the old one may be read elsewhere
-		fresh.Op, fresh.Seen = op, seen
-		r.recs[i] = &fresh
-		delete(r.drawn, r.base+i)
-		if seen.After(r.at) {
-			r.at = seen
-		}
+func (s *loader) replace(op api.Operation) {
+	if was, ok := s.rows.Find(string(op.OPID)); ok && !op.UpdatedAt.Before(was.UpdatedAt.Time) {
+		s.rows.Replace(op)
+		s.at = s.env.Now()
 	}
 }
 
-func (r *rows) record(id string) (index.Record, bool) {
-	i, ok := r.known[id]
-	if i -= r.base; !ok || i < 0 || i >= len(r.recs) || string(r.recs[i].Op.OPID) != id {
-		return index.Record{}, false
-	}
-	return *r.recs[i], true
-}
-
-// Len implements widget.Source.
-func (r *rows) Len() int { return r.total }
-
-// IndexOf implements widget.Source. A row that was seen and is not held any more
-// counts as still there, so that its mark stays.
-func (r *rows) IndexOf(id string) int {
-	if i, ok := r.known[id]; ok {
-		return i
-	}
-	return -1
-}
-
-// Row implements widget.Source. A row is made once and kept while it looks the
-// same: a key then costs what it changes.
-func (r *rows) Row(i int) widget.Row {
-	at := i - r.base
-	if at < 0 || at >= len(r.recs) {
-		return widget.Row{Cells: []string{r.env.Theme.Signs.More}}
-	}
-	if d, ok := r.drawn[i]; ok && d.holds(r.env) {
-		return d.row
-	}
-	d := drawRow(r.env, r.columns, r.recs[at])
-	r.drawn[i] = d
-	r.forget()
-	return d.row
-}
-
-// forget drops drawn rows that are not held any more: their cells keep the text of their record.
-func (r *rows) forget() {
-	if len(r.drawn) > 2*keeps {
-		maps.DeleteFunc(r.drawn, func(at int, _ drawn) bool { return at < r.base || at >= r.base+len(r.recs) })
-	}
-}
-
-// drawRow draws a record in these columns.
-func drawRow(env *ui.Env, columns []column, rec *index.Record) drawn {
-	o := env.Present()
-	until := o.Now.Add(time.Hour) // what time alone changes says so
-	out := widget.Row{ID: string(rec.Op.OPID), Cells: make([]string, len(columns)),
-		Tones: make([]theme.Tone, len(columns))}
+// row draws an operation.
+func (s *loader) row(op api.Operation) widget.Row {
+	o := s.env.Present()
 	o.Masked = false // the index masks its rows itself
-	for i := range columns {
-		cell := columns[i].Cell(o, rec.Op)
-		out.Cells[i], out.Tones[i] = cell.Text, cell.Tone
-		until = ui.Sooner(until, cell.Until)
-	}
+	out := list.RowOf(o, string(op.OPID), s.columns, op)
 	for _, sign := range signs {
-		if sign.is(&rec.Op) {
-			out.Sign, out.Tone = sign.look.Sign(env.Theme), sign.look.Tone
+		if sign.is(&op) {
+			out.Sign, out.Tone = sign.look.Sign(s.env.Theme), sign.look.Tone
 			break
 		}
 	}
-	return drawn{row: out, from: o.Now, until: until, zone: o.Zone, theme: env.Theme.Name}
+	return out
 }
 
 // sign is before a row when is holds; the first that does.
@@ -625,7 +394,7 @@ func legend() []list.Sign {
 
 // unread reports whether nothing at all was read into the index yet.
 func (s *loader) unread() bool {
-	return s.list.Loaded && !s.fresh.Complete && s.rows.total == 0 && s.fresh.Rows == 0
+	return s.list.Loaded && !s.fresh.Complete && s.rows.Len() == 0 && s.fresh.Rows == 0
 }
 
 // says says how much of the list the index holds, and how old that is.
@@ -658,7 +427,7 @@ func (s *loader) missing() tea.Cmd {
 	return s.env.Read(s.misses, func(ctx context.Context) ui.Then {
 		said, err := ix.Missing(ctx, f)
 		return func() (ui.Action, tea.Cmd) {
-			if err == nil && s.rows.total == 0 { // without it the list says only that nothing matches
+			if err == nil && s.rows.Len() == 0 { // without it the list says only that nothing matches
 				s.lost = said
 				s.list.Changed()
 			}

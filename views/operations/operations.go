@@ -95,7 +95,6 @@ type Config struct {
 const (
 	first     = 100 // rows read before anything is shown
 	readAhead = 200 // rows read before and behind what is on screen
-	keeps     = 900 // rows kept at most
 
 	offeredValues = 12 // of a field, while a filter is typed
 )
@@ -115,9 +114,10 @@ type Screen struct {
 // New returns the list; start is its first filter.
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{env: env, cfg: cfg}
-	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress, rows: newRows(env),
+	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress,
 		sort:   index.Sort{Field: "created", Desc: true},
 		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), misses: env.Requests()}
+	s.loader.rows = list.NewRows(func(op api.Operation) string { return string(op.OPID) }, s.loader.row)
 	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
 		Origin: "index", Class: "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
@@ -166,7 +166,7 @@ func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 			return nil, s.loader.reloadOnce()
 		}
 		if op, ok := msg.Object.(api.Operation); ok && msg.Kind == ui.KindOperation {
-			s.loader.rows.replace(op, s.env.Now())
+			s.loader.replace(op)
 		}
 	case ui.Shown:
 		return nil, s.loader.reloadOnce()
@@ -190,14 +190,14 @@ func (s *Screen) Item() ui.Item {
 		return ui.Item{}
 	}
 	out := ui.Item{ID: id, IDWhat: "the operation id", JSONWhat: "the operation as JSON", Title: "Operation " + id}
-	rec, ok := s.loader.rows.record(id)
+	op, ok := s.loader.rows.Find(id)
 	switch marked := s.Table.Marked(); {
 	case len(marked) > 0:
 		s.markedItem(&out, marked)
-	case !ok || len(rec.Op.Raw) == 0:
+	case !ok || len(op.Raw) == 0:
 		out.NoJSON = "This operation has not been read from the service yet; enter opens and reads it."
 	default:
-		out.JSON = rec.Op.Raw
+		out.JSON = op.Raw
 	}
 	return out
 }
@@ -209,8 +209,8 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 		format.Plural(len(marked), "marked operation", "marked operations")+" as JSON"
 	var all []json.RawMessage
 	for _, id := range marked {
-		if rec, ok := s.loader.rows.record(id); ok && len(rec.Op.Raw) > 0 {
-			all = append(all, rec.Op.Raw)
+		if op, ok := s.loader.rows.Find(id); ok && len(op.Raw) > 0 {
+			all = append(all, op.Raw)
 		}
 	}
 	if lacking := len(marked) - len(all); lacking > 0 {
@@ -232,8 +232,8 @@ func (s *Screen) beside(preview func(api.Operation, int) []string) func(int) []s
 		return nil
 	}
 	return func(w int) []string {
-		if rec, ok := s.loader.rows.record(s.Table.Cursor.SelectedID()); ok {
-			return preview(rec.Op, w)
+		if op, ok := s.loader.rows.Find(s.Table.Cursor.SelectedID()); ok {
+			return preview(op, w)
 		}
 		return []string{s.env.Theme.Dim.Render("This row is being read from the index …")}
 	}
@@ -268,8 +268,8 @@ func (s *Screen) Title() string { return "Operations" }
 // Source implements ui.Screen.
 func (s *Screen) Source() ui.Source {
 	src := s.List.Source()
-	src.At, src.Oldest, src.Loading = s.loader.rows.at, s.loader.fresh.AsOf, s.loader.lives.Busy() || s.Loads.Busy()
-	if len(s.loader.rows.recs) == 0 {
+	src.At, src.Oldest, src.Loading = s.loader.at, s.loader.fresh.AsOf, s.loader.lives.Busy() || s.Loads.Busy()
+	if s.loader.rows.Len() == 0 {
 		src.At = s.loader.fresh.AsOf
 	}
 	return src
@@ -292,8 +292,8 @@ func (s *Screen) Subject(kind string) string {
 	if kind == ui.KindOperation || kind == ui.KindDocuments {
 		return id
 	}
-	if rec, ok := s.loader.rows.record(id); ok && kind == ui.KindCompliance {
-		return string(rec.Op.Customer.CUID)
+	if op, ok := s.loader.rows.Find(id); ok && kind == ui.KindCompliance {
+		return string(op.Customer.CUID)
 	}
 	return ""
 }
@@ -341,8 +341,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 	case k.Global.Back.Match(msg) && s.totals.panel.open() && s.Table.Marks() == 0:
 		s.totals.closePanel()
 		return ui.Handled{}, nil, true
-	case k.List.MarkAll.Match(msg) && s.loader.rows.total > len(s.loader.rows.recs):
-		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.loader.rows.total) +
+	case k.List.MarkAll.Match(msg) && s.loader.rows.Len() > len(s.loader.rows.Shown()):
+		return ui.Notify{Level: ui.Denied, Text: "Filter first: " + format.Count(s.loader.rows.Len()) +
 			" rows are too many to mark. e exports them all."}, nil, true
 	}
 	if id := s.Table.Cursor.SelectedID(); id != "" {
@@ -380,7 +380,7 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, usual...)
 	}
-	if s.Loaded && s.loader.rows.total == 0 { // no hints at what needs a row
+	if s.Loaded && s.loader.rows.Len() == 0 { // no hints at what needs a row
 		needsRow := []string{l.Open.Name, l.Sort.Name, o.Documents.Name, o.Totals.Name, k.Related.History.Name,
 			k.Related.Customer.Name, l.Mark.Name, item.CopyID.Name}
 		for i, key := range usual {
@@ -458,7 +458,7 @@ func (s *Screen) summaries() []string {
 	if s.loader.lacks.Rows > 0 {
 		out = append(out, s.loader.lacks.String())
 	}
-	if s.Err != nil && s.loader.rows.total > 0 {
+	if s.Err != nil && s.loader.rows.Len() > 0 {
 		out = append(out, "attention: "+s.Err.Public)
 	}
 	return out

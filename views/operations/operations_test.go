@@ -115,7 +115,7 @@ func TestAHundredThousandRows(t *testing.T) {
 	if f.most > 6*readAhead {
 		t.Errorf("%d rows were asked for at once", f.most)
 	}
-	if held := len(d.list.loader.rows.recs); held > keeps {
+	if held := len(d.list.loader.rows.Shown()); held > 3*readAhead {
 		t.Errorf("%d rows are held", held)
 	}
 }
@@ -142,7 +142,7 @@ func TestFilterWhileTyped(t *testing.T) {
 	d := open(t, f)
 	d.keys("/")
 	d.Send(uitest.Type("status:PENDING"))
-	if n := d.list.loader.rows.total; n != 20 {
+	if n := d.list.loader.rows.Len(); n != 20 {
 		t.Errorf("%d rows while it is typed", n)
 	}
 	d.keys("esc")

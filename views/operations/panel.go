@@ -530,15 +530,14 @@ func build(choices []field.Choice) []column {
 // show gives list and table other columns; the cursor stays on its row.
 func (s *columnChoice) show(choices []field.Choice) {
 	s.shown = choices
-	s.loader.rows.columns = build(choices)
-	clear(s.loader.rows.drawn)
-	s.list.Table.SetColumns(list.ColumnsOf(s.loader.rows.columns)...)
+	s.loader.columns = build(choices)
+	s.list.Table.SetColumns(list.ColumnsOf(s.loader.columns)...)
 	s.list.Table.Cursor.Columns.SetSort(s.sortColumn(), s.loader.sort.Desc)
 }
 
 // sortColumn is the column that rows are sorted by, -1 when it is not shown.
 func (s *columnChoice) sortColumn() int {
-	return slices.IndexFunc(s.loader.rows.columns, func(c column) bool { return c.Name == s.loader.sort.Field })
+	return slices.IndexFunc(s.loader.columns, func(c column) bool { return c.Name == s.loader.sort.Field })
 }
 
 // askExportTotals asks for the file of the totals that are open.

@@ -55,7 +55,7 @@ func TestRecordsBesideTheIndex(t *testing.T) {
 				}
 			}
 		}
-		w, err := x.Window(ben, index.Query{Filter: f, After: 9}, now)
+		w, err := x.Window(ben, index.Query{Filter: f, Limit: 9}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -192,7 +192,7 @@ func (l lookup) whole(ctx context.Context, id string) (bool, error) {
 	if _, err := uuid.Parse(id); err == nil && len(id) == 36 {
 		return true, nil
 	}
-	w, err := l.index.Window(ctx, Query{Sort: Sort{Field: field.OpCreated, Desc: true}, After: 1}, l.now)
+	w, err := l.index.Window(ctx, Query{Sort: Sort{Field: field.OpCreated, Desc: true}, Limit: 1}, l.now)
 	if err != nil {
 		return false, err
 	}
@@ -201,7 +201,7 @@ func (l lookup) whole(ctx context.Context, id string) (bool, error) {
 
 // matching lists the newest operations that match.
 func (l lookup) matching(ctx context.Context, f filter.OperationExpr, limit int) ([]Record, error) {
-	w, err := l.index.Window(ctx, Query{Filter: f, Sort: Sort{Field: field.OpCreated, Desc: true}, After: limit}, l.now)
+	w, err := l.index.Window(ctx, Query{Filter: f, Sort: Sort{Field: field.OpCreated, Desc: true}, Limit: limit}, l.now)
 	return w.Rows, err
 }
 
@@ -542,12 +542,12 @@ func (x *Index) Get(ctx context.Context, opid string) (Record, error) {
 func (x *Index) Window(ctx context.Context, q Query, now time.Time) (Window, error) {
 	f, err := asked(ctx, x, q.Filter)
 	if err != nil {
-		return Window{AnchorAt: -1}, err
+		return Window{}, err
 	}
 	q.Filter = f
 	by, err := x.shift(ctx)
 	if err != nil {
-		return Window{AnchorAt: -1}, err
+		return Window{}, err
 	}
 	w, err := x.store.Window(ctx, q, now)
 	refused := x.refused(ctx)

@@ -329,20 +329,14 @@ func (s Sort) String() string {
 type Query struct {
 	Filter filter.OperationExpr
 	Sort   Sort
-	// Anchor is the opid in the middle of the window; "" for the start (or the end, with FromEnd). It need not match
-	// the filter.
-	Anchor  string
-	FromEnd bool
-	Skip    int // rows skipped after the anchor or the start
-	Before  int // rows before the anchor
-	After   int // rows after the anchor (exclusive), or from the start
+	Skip   int // rows before the first one
+	Limit  int
 }
 
 // Window is the result of a Query: rows in order.
 type Window struct {
-	Rows     []Record
-	AnchorAt int  // the anchor's index in Rows, -1 if missing
-	More     bool // there are rows after it
+	Rows []Record
+	More bool // there are rows after it
 }
 
 // Sum is the number and sum of operations of a currency.
@@ -546,7 +540,7 @@ func (x *Index) DocumentTypes(ctx context.Context) ([]untrusted.Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := x.Window(ctx, Query{Filter: q, Sort: Sort{Field: "created", Desc: true}, After: typesFrom}, x.now())
+	w, err := x.Window(ctx, Query{Filter: q, Sort: Sort{Field: "created", Desc: true}, Limit: typesFrom}, x.now())
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (w *world) check() {
 		}
 	}
 	here := epoch.Add(w.at + w.host)
-	a, err := w.x.Answer(ctx, index.Query{Filter: f, After: 1000}, here)
+	a, err := w.x.Answer(ctx, index.Query{Filter: f, Limit: 1000}, here)
 	if err != nil {
 		w.t.Error(err)
 		return
@@ -107,7 +107,7 @@ func (w *world) settle() {
 
 func (w *world) equal() {
 	ctx := context.Background()
-	a, err := w.x.Answer(ctx, index.Query{After: 10_000}, epoch)
+	a, err := w.x.Answer(ctx, index.Query{Limit: 10_000}, epoch)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func typed(b *testing.B, x index.Store, text string, noted many) (out []time.Dur
 				}
 			}
 			began := processor()
-			if _, err := x.Window(context.Background(), index.Query{Filter: e, After: 60}, now); err != nil {
+			if _, err := x.Window(context.Background(), index.Query{Filter: e, Limit: 60}, now); err != nil {
 				b.Fatal(err)
 			}
 			out = append(out, processor()-began)

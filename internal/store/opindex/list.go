@@ -203,18 +203,14 @@ func (l list) access() string {
 	return l.x.scan
 }
 
-// walk returns the numbers of rows in an order of the terms, from the start or after the row with the values at.
-func (l list) walk(ctx context.Context, terms []term, at []any, skip, limit int) ([]int64, error) {
-	var more []filter.Cond
-	if at != nil {
-		more = append(more, behind(terms, at))
-	}
+// walk returns the numbers of rows.
+func (l list) walk(ctx context.Context, skip, limit int) ([]int64, error) {
 	access := l.access()
 	if access != "" && l.by.key == columns[field.OpCreated] {
 		access = l.x.newest // until there are enough
 	}
-	c := l.selects("o.n", access, l.by.party, more...)
-	return store.List(ctx, l.x.q, store.Value[int64], c.SQL+orderBy(terms)+" LIMIT ? OFFSET ?",
+	c := l.selects("o.n", access, l.by.party)
+	return store.List(ctx, l.x.q, store.Value[int64], c.SQL+orderBy(l.terms)+" LIMIT ? OFFSET ?",
 		append(c.Args, limit, skip)...)
 }
 
@@ -225,46 +221,19 @@ func (l list) count(ctx context.Context, more ...filter.Cond) (n int64, err erro
 	return n, err
 }
 
-// Window reads the rows around a position in the list.
-func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (index.Window, error) {
-	w := index.Window{AnchorAt: -1}
+// Window reads rows from one on.
+func (x *Store) Window(ctx context.Context, q index.Query, now time.Time) (w index.Window, err error) {
 	l, err := x.list(ctx, q.Filter, q.Sort, now)
 	if err != nil {
 		return w, err
 	}
-	var at []any
-	if q.Anchor != "" {
-		if at, err = x.cursor(ctx, l.by, l.terms, q.Anchor); err != nil {
-			return w, err
-		}
-	}
-	var ns []int64
-	if at != nil || q.FromEnd {
-		if ns, err = l.walk(ctx, reversed(l.terms), at, 0, q.Before); err != nil {
-			return w, err
-		}
-		slices.Reverse(ns)
-	}
-	if at != nil {
-		ns = append(ns, at[len(at)-1].(int64)) // its number
-	}
-	if at != nil || !q.FromEnd {
-		after, err := l.walk(ctx, l.terms, at, q.Skip, q.After+1)
-		if err != nil {
-			return w, err
-		}
-		w.More = len(after) > q.After
-		ns = append(ns, after[:min(len(after), q.After)]...)
-	}
-	if w.Rows, err = x.records(ctx, ns); err != nil || at == nil {
+	ns, err := l.walk(ctx, q.Skip, q.Limit+1)
+	if err != nil {
 		return w, err
 	}
-	w.AnchorAt = slices.IndexFunc(w.Rows, func(r index.Record) bool { return string(r.Op.OPID) == q.Anchor })
-	if w.AnchorAt >= 0 && !q.Filter.Match(w.Rows[w.AnchorAt].Op, now) {
-		w.Rows = slices.Delete(w.Rows, w.AnchorAt, w.AnchorAt+1)
-		w.AnchorAt = -1
-	}
-	return w, nil
+	w.More = len(ns) > q.Limit
+	w.Rows, err = x.records(ctx, ns[:min(len(ns), q.Limit)])
+	return w, err
 }
 
 // Each calls fn for every row in order, from a list frozen before the first call.
@@ -274,7 +243,7 @@ func (x *Store) Each(ctx context.Context, f filter.OperationExpr, s index.Sort, 
 	if err != nil {
 		return err
 	}
-	ns, err := l.walk(ctx, l.terms, nil, 0, math.MaxInt32)
+	ns, err := l.walk(ctx, 0, math.MaxInt32)
 	if err != nil {
 		return err
 	}

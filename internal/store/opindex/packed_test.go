@@ -131,7 +131,7 @@ func TestStoreOfKinds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w, err := x.Window(ctx, index.Query{Filter: f, After: 9}, now)
+				w, err := x.Window(ctx, index.Query{Filter: f, Limit: 9}, now)
 				if err != nil || len(w.Rows) != 1 || !bytes.Equal(w.Rows[0].Op.Raw, raw) {
 					t.Errorf("%s: %d rows, %v", text, len(w.Rows), err)
 				}

@@ -113,7 +113,7 @@ func TestGone(t *testing.T) {
 		if rows, count := totalOf(t, x); rows != 39 || count != 39 || sights(t, x).Gone != 1 {
 			t.Errorf("%d rows, %d in the totals, %+v", rows, count, sights(t, x))
 		}
-		w, err := x.Window(ctx, index.Query{After: 100}, now)
+		w, err := x.Window(ctx, index.Query{Limit: 100}, now)
 		if err != nil || len(w.Rows) != 39 {
 			t.Errorf("%d rows, %v", len(w.Rows), err)
 		}
@@ -200,7 +200,7 @@ func TestSnapshot(t *testing.T) {
 					t.Errorf("%d rows", rows)
 				}
 				put(t, x, index.List, now, sampleOps(20)...)
-				w, err := s.Window(ctx, index.Query{After: 100}, now)
+				w, err := s.Window(ctx, index.Query{Limit: 100}, now)
 				if rows, count := totalOf(t, s); rows != 10 || count != 10 || len(w.Rows) != 10 {
 					t.Errorf("%d rows, %d in the totals, %d shown", rows, count, len(w.Rows))
 				}

@@ -204,7 +204,7 @@ func answer(f, not filter.OperationExpr, op api.Operation) truth {
 
 func rowsOf(t *testing.T, x *opindex.Store, f filter.OperationExpr) []string {
 	t.Helper()
-	w, err := x.Window(t.Context(), index.Query{Filter: f, After: 5000}, now)
+	w, err := x.Window(t.Context(), index.Query{Filter: f, Limit: 5000}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

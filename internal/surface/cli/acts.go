@@ -493,7 +493,7 @@ func operationIDs(r *root, cmd *cobra.Command, args []string, typed string) ([]s
 		if err != nil {
 			return nil, err
 		}
-		w, err := a.Index.Window(ctx, index.Query{Filter: f, After: 20}, a.Now())
+		w, err := a.Index.Window(ctx, index.Query{Filter: f, Limit: 20}, a.Now())
 		for _, row := range w.Rows {
 			found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+format.Money(row.Op.SourceAmount.Sum))
 		}

@@ -280,7 +280,7 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 	if !c.cached {
 		askNarrowed(r, ctx, a, f)
 	}
-	w, err := a.Index.Answer(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, After: c.limit}, a.Now())
+	w, err := a.Index.Answer(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, Limit: c.limit}, a.Now())
 	if err != nil {
 		return operationsJSON{}, err
 	}

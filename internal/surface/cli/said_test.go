@@ -114,7 +114,7 @@ func TestWhatPeopleSayIsFound(t *testing.T) {
 		t.Fatal(said.String())
 	}
 	rows := func(f filter.OperationExpr, n int) []index.Record {
-		w, err := a.Index.Window(t.Context(), index.Query{Filter: f, Sort: index.Sort{Field: field.OpCreated, Desc: true}, After: n}, now)
+		w, err := a.Index.Window(t.Context(), index.Query{Filter: f, Sort: index.Sort{Field: field.OpCreated, Desc: true}, Limit: n}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

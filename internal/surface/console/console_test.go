@@ -176,7 +176,7 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 	if !ok {
 		t.Fatal("what was read is not known")
 	}
-	window, err := listing{a.Index, a.Now}.Window(ctx, index.Query{Sort: index.Sort{Field: "created", Desc: true}, After: 2})
+	window, err := listing{a.Index, a.Now}.Window(ctx, index.Query{Sort: index.Sort{Field: "created", Desc: true}, Limit: 2})
 	if err != nil || len(window.Rows) == 0 {
 		t.Fatal(window, err)
 	}

@@ -127,7 +127,7 @@ func (f *finder) ofCustomer(ctx context.Context, typed string) ([]index.Record, 
 		return nil, nil
 	}
 	w, err := f.backend.app.Index.Window(ctx,
-		index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, After: lookedThrough}, f.backend.app.Now())
+		index.Query{Filter: e, Sort: index.Sort{Field: "created", Desc: true}, Limit: lookedThrough}, f.backend.app.Now())
 	return w.Rows, err
 }
 

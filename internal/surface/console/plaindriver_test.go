@@ -247,7 +247,7 @@ func find(t *testing.T, heard []string, label string) string {
 // newest returns the n-th newest operation of the sample data.
 func newest(t *testing.T, a *app.App, n int) api.Operation {
 	t.Helper()
-	w, err := a.Index.Window(mask.ByCaller(api.WithActor(t.Context(), ana)), index.Query{Sort: index.Sort{Field: "created", Desc: true}, Skip: n, After: 1}, noon)
+	w, err := a.Index.Window(mask.ByCaller(api.WithActor(t.Context(), ana)), index.Query{Sort: index.Sort{Field: "created", Desc: true}, Skip: n, Limit: 1}, noon)
 	if err != nil || len(w.Rows) != 1 {
 		t.Fatalf("operation %d: %v", n, err)
 	}

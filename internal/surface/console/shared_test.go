@@ -17,7 +17,7 @@ import (
 	"opdeck/views/operations"
 )
 
-var newest = index.Query{Sort: index.Sort{Field: "created", Desc: true}, After: 5}
+var newest = index.Query{Sort: index.Sort{Field: "created", Desc: true}, Limit: 5}
 
 func rowsOf(ctx context.Context, t *testing.T, x operations.Index) []index.Record {
 	t.Helper()

@@ -135,7 +135,7 @@ func (d *typedBack) drawn(columns []string) (rows []map[string]string) {
 func (d *typedBack) first(t *testing.T, n int) (ids []string) {
 	t.Helper()
 	w, err := d.list.Window(d.ctx,
-		index.Query{Filter: d.screen.Filter.Shown, Sort: newest.Sort, After: n})
+		index.Query{Filter: d.screen.Filter.Shown, Sort: newest.Sort, Limit: n})
 	if err != nil {
 		t.Fatal(err)
 	}
