@@ -17,12 +17,12 @@
 package plain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -71,44 +71,35 @@ type HostOptions struct {
 // Host prints what a shell would draw, and presses its keys. It belongs to one goroutine.
 type Host struct {
 	*reader
-	loop *loop
-	base ui.Screen // the one that was opened from the main menu
-	news bool      // the current output is about an event, not a command
-
-	arg     string // unused text after a command
-	refused string // the command that cannot be used; its reason is printed next
+	loop    *loop
+	base    ui.Screen // the one that was opened from the main menu
+	news    bool      // the current output is about an event, not a command
+	refused string    // the command that cannot be used; its reason is printed next
 }
 
 // NewHost returns a host that uses t for input and output.
 func NewHost(t *Talk, opt HostOptions) *Host {
-	return &Host{reader: &reader{talk: t, opt: opt, home: true}, loop: newLoop()}
+	return &Host{reader: &reader{talk: t, opt: opt, home: true},
+		loop: &loop{results: make(chan result), closed: make(chan struct{}), running: map[uint64]bool{}}}
 }
+
+// leads are the words before notices.
+var leads = map[ui.Level]string{ui.Success: "Done. ", ui.Warning: "Attention. ", ui.Error: "Failed. "}
 
 // Report prints a notice or the text of a Copy; it is for ui.Options.Report.
 func (h *Host) Report(a ui.Action) {
-	lead := ""
-	if h.news {
-		lead = "News. "
-	}
 	switch a := a.(type) {
 	case ui.Notify:
-		if h.refused != "" {
+		lead := ""
+		switch {
+		case h.refused != "":
 			lead, h.refused = h.refused+" cannot be used now. ", ""
+		case h.news:
+			lead = "News. "
 		}
-		switch a.Level {
-		case ui.Success:
-			lead += "Done. "
-		case ui.Warning:
-			lead += "Attention. "
-		case ui.Error:
-			lead += "Failed. "
-		}
-		h.talk.Say(lead + a.Text)
+		h.talk.Say(lead + leads[a.Level] + a.Text)
 	case ui.Copy:
-		what := a.What
-		if what == "" {
-			what = "the text"
-		}
+		what := cmp.Or(a.What, "the text")
 		h.talk.Say(strings.ToUpper(what[:1]) + what[1:] + ":")
 		h.talk.Whole(strings.Split(a.Text, "\n")...)
 	}
@@ -127,11 +118,10 @@ func (h *Host) update(msg tea.Msg) tea.Cmd {
 // Run runs until the person quits (ErrQuit) or interrupts it (ErrInterrupted), the input
 // ends (ErrEnd), or a write fails (ErrGone).
 func (h *Host) Run(ctx context.Context, sh *ui.Shell) error {
+	defer close(h.loop.closed)
 	h.sh = ui.Driver{Shell: sh}
-	h.loop.take(h.update)
 	h.loop.start(tea.Batch(sh.Init(), func() tea.Msg {
-		return tea.WindowSizeMsg{Width: ui.PlainWidth,
-			Height: pageRows + 8}
+		return tea.WindowSizeMsg{Width: ui.PlainWidth, Height: pageRows + 8}
 	}), false)
 	err := h.settle(ctx)
 	if err == nil {
@@ -153,37 +143,23 @@ func (h *Host) converse(ctx context.Context) error {
 			return err
 		}
 		line, err := h.talk.prompt(ctx, h.prompt())
-		if err != nil {
-			return err
+		if err == nil {
+			err = h.take(ctx, line)
 		}
-		h.arg = ""
-		switch err := h.take(ctx, line); {
+		h.talk.ahead = ""
+		if errors.Is(err, ErrHome) {
+			h.home = true
+			if err = h.run(ctx, h.sh.Home()); err == nil {
+				h.sayHome()
+			}
+		}
+		switch {
 		case errors.Is(err, ErrBack):
 			h.talk.Say("Unchanged.")
-		case errors.Is(err, ErrHome):
-			if err := h.goHome(ctx); err != nil {
-				return err
-			}
 		case err != nil:
 			return err
 		}
 	}
-}
-
-// named returns the name of what is open: a page, else the screen.
-func (h *reader) named() string {
-	names := ui.Named(h.sh.Shell.Top())
-	return names[len(names)-1]
-}
-
-func (h *reader) prompt() string {
-	if h.home {
-		return "Main menu. A number, a command, or ? for help:"
-	}
-	if h.content().Table != nil || len(h.opening()) > 0 {
-		return h.named() + ". A number, a command, or ? for help:"
-	}
-	return h.named() + ". A command, or ? for help:"
 }
 
 // readNews prints the events since the last prompt.
@@ -200,7 +176,7 @@ func (h *Host) readNews(ctx context.Context) error {
 	h.loop.start(h.update(ui.Tick{}), false)
 	err := h.settle(ctx)
 	h.news = false
-	if now := h.seen(); err == nil && !h.home && len(list) > 0 && now.of == before.of && now != before {
+	if now := h.seen(); err == nil && !h.home && len(list) > 0 && now.of == before.of && now.differs(before) {
 		h.talk.Say("This screen has changed. again shows it.")
 		h.said = now
 	}
@@ -219,22 +195,6 @@ func (h *Host) run(ctx context.Context, cmd tea.Cmd) error {
 
 func (h *Host) press(ctx context.Context, k keymap.Key) error { return h.run(ctx, h.update(k.Msg())) }
 
-func (h *Host) goHome(ctx context.Context) error {
-	h.home = true
-	if err := h.run(ctx, h.sh.Home()); err != nil {
-		return err
-	}
-	h.sayHome()
-	return nil
-}
-
-func (h *reader) sayHome() {
-	h.talk.Say("Main menu.")
-	for i, p := range h.opt.Places {
-		h.talk.Say(strconv.Itoa(i+1) + ". " + p.Name + ".")
-	}
-}
-
 // open opens a place and prints it.
 func (h *Host) open(ctx context.Context, p Place) error {
 	before := h.sh.Shell.Top()
@@ -243,7 +203,7 @@ func (h *Host) open(ctx context.Context, p Place) error {
 		if err := h.dialogs(ctx); err != nil {
 			return err
 		}
-		if h.sh.Shell.Top() == before && h.sh.Shell.Top().Place().ID == "" {
+		if h.sh.Shell.Top() == before && before.Place().ID == "" {
 			return nil
 		}
 	} else if err := h.run(ctx, h.sh.Show(p.Place)); err != nil {
@@ -264,22 +224,25 @@ func (h *Host) take(ctx context.Context, typed string) error {
 	if err := h.settle(ctx); err != nil {
 		return err
 	}
-	if n, err := strconv.Atoi(strings.TrimSuffix(word, ".")); err == nil && arg == "" {
+	if n, ok := number(word); ok && arg == "" {
 		return h.number(ctx, n)
 	}
 	if typed == "" {
 		h.talk.Say("Nothing was typed.")
 		return nil
 	}
-	all := h.commands()
+	all, near := h.commands(), ""
 	for _, c := range all {
 		if c.key == word || c.is(strings.ToLower(word)) {
-			return h.do(ctx, c, arg)
+			return c.do(ctx, arg)
 		}
 	}
-	for _, c := range all { // names of several words
-		if strings.EqualFold(typed, c.name) {
-			return h.do(ctx, c, "")
+	for _, c := range all {
+		if strings.EqualFold(typed, c.name) { // a name of several words
+			return c.do(ctx, "")
+		}
+		if near == "" && len(word) > 1 && strings.HasPrefix(c.name, strings.ToLower(word)) {
+			near = " Did you mean " + c.name + "?"
 		}
 	}
 	if !h.home {
@@ -297,26 +260,14 @@ func (h *Host) take(ctx context.Context, typed string) error {
 		}
 		return h.after(ctx, h.run(ctx, do()), keymap.Key{})
 	}
-	h.talk.Say("There is no command " + typed + " here." + nearest(all, strings.ToLower(word)) +
-		" ? lists the commands.")
+	h.talk.Say("There is no command " + typed + " here." + near + " ? lists the commands.")
 	return nil
 }
 
-func nearest(all []command, word string) string {
-	for _, c := range all {
-		if len(word) > 1 && strings.HasPrefix(c.name, word) {
-			return " Did you mean " + c.name + "?"
-		}
-	}
-	return ""
-}
-
-func (h *Host) do(ctx context.Context, c command, arg string) error {
-	if c.why != "" && c.press == nil {
-		h.talk.Say(c.name + " cannot be used now. " + c.why)
-		return nil
-	}
-	return c.do(ctx, arg)
+// number reads a word as a number, with or without a full stop.
+func number(word string) (n int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimSuffix(word, "."))
+	return n, err == nil
 }
 
 // number opens the place or the row of a number.
@@ -352,10 +303,7 @@ func (h *Host) number(ctx context.Context, n int) error {
 // is none of that number.
 func (h *Host) point(n int) bool {
 	links := h.opening()
-	if n < 1 || n > len(links) {
-		return false
-	}
-	return h.sh.Shell.Top().(ui.Linker).Point(links[n-1].ID)
+	return n >= 1 && n <= len(links) && h.sh.Shell.Top().(ui.Linker).Point(links[n-1].ID)
 }
 
 // selectRow puts the cursor on a row of the page; false after saying why not.
@@ -374,22 +322,6 @@ func (h *Host) selectRow(n int) bool {
 	return true
 }
 
-// page says another page of the rows.
-func (h *Host) page(ctx context.Context, k keymap.Key, none string) error {
-	t := h.content().Table
-	from, to := t.Cursor.Visible()
-	n := t.Cursor.Len()
-	if err := h.press(ctx, k); err != nil {
-		return err
-	}
-	if f, e := t.Cursor.Visible(); f == from && e == to && t.Cursor.Len() == n {
-		h.talk.Say(none)
-		return nil
-	}
-	h.sayScreen()
-	return nil
-}
-
 const (
 	// grace is how long commands are waited for while no screen says that it waits:
 	// the one that still runs then waits for events, not for an answer.
@@ -398,39 +330,23 @@ const (
 	leaveIn = 2 * time.Second
 )
 
-// progressAt has the times at which a long wait is reported, at growing intervals.
+// progressAt has the times at which a long wait is reported; after them each minute.
 var progressAt = [...]time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 
-// queued is what a command came to; id is the command that ended, 0: it continues.
-type queued struct {
-	msg tea.Msg
-	id  uint64
+// result is a message of a command; done: the command has ended.
+type result struct {
+	id   uint64
+	msg  tea.Msg
+	done bool
 }
 
-// loop runs the commands of a shell. Its queue is filled by many goroutines, the
-// rest belongs to the one of the conversation.
+// loop runs the commands of a shell, each in a goroutine; the rest belongs to the one of the conversation.
 type loop struct {
-	mu    sync.Mutex
-	queue []queued // guarded by mu
-
-	more    chan struct{} // holds one token: something is queued
+	results chan result
+	closed  chan struct{} // nobody receives any more
 	last    uint64
 	running map[uint64]bool // by command: true when no one waits for it any more
 	quit    bool
-}
-
-func newLoop() *loop {
-	return &loop{more: make(chan struct{}, 1), running: map[uint64]bool{}}
-}
-
-func (l *loop) post(q queued) {
-	l.mu.Lock()
-	l.queue = append(l.queue, q)
-	l.mu.Unlock()
-	select {
-	case l.more <- struct{}{}:
-	default:
-	}
 }
 
 // start runs a command away from the conversation.
@@ -442,72 +358,62 @@ func (l *loop) start(cmd tea.Cmd, unawaited bool) {
 	id := l.last
 	l.running[id] = unawaited
 	go func() {
-		msg := cmd()
-		if list, ok := sequence(msg); ok {
-			for _, c := range list {
-				l.inTurn(c)
-			}
-			msg = nil
-		}
-		l.post(queued{msg, id})
+		l.run(id, cmd, false)
+		l.post(result{id: id, done: true})
 	}()
 }
 
-// inTurn runs one command of a sequence with all that it comes to.
-func (l *loop) inTurn(cmd tea.Cmd) {
+func (l *loop) post(r result) {
+	select {
+	case l.results <- r:
+	case <-l.closed:
+	}
+}
+
+// run runs a command. The parts of a sequence, whose type the framework keeps to itself, are run in turn, each with all
+// that it comes to.
+func (l *loop) run(id uint64, cmd tea.Cmd, inTurn bool) {
 	if cmd == nil {
 		return
 	}
-	msg := cmd()
-	list, ok := sequence(msg)
-	if batch, is := msg.(tea.BatchMsg); is {
-		list, ok = batch, true
-	}
-	if !ok {
-		l.post(queued{msg: msg})
+	msg, list := cmd(), reflect.TypeFor[[]tea.Cmd]()
+	_, batch := msg.(tea.BatchMsg)
+	if v := reflect.ValueOf(msg); v.IsValid() && v.Type().ConvertibleTo(list) && (inTurn || !batch) {
+		for _, c := range v.Convert(list).Interface().([]tea.Cmd) {
+			l.run(id, c, true)
+		}
 		return
 	}
-	for _, c := range list {
-		l.inTurn(c)
-	}
+	l.post(result{id: id, msg: msg})
 }
 
-// sequence is the list of a tea.Sequence, whose type the framework keeps to itself.
-func sequence(msg tea.Msg) ([]tea.Cmd, bool) {
-	if _, batch := msg.(tea.BatchMsg); batch || msg == nil {
-		return nil, false
-	}
-	v := reflect.ValueOf(msg)
-	if v.Kind() != reflect.Slice || !v.Type().ConvertibleTo(reflect.TypeFor[[]tea.Cmd]()) {
-		return nil, false
-	}
-	return v.Convert(reflect.TypeFor[[]tea.Cmd]()).Interface().([]tea.Cmd), true
-}
-
-// take hands what is queued to update, which returns what is to be run next.
-func (l *loop) take(update func(tea.Msg) tea.Cmd) {
-	for {
-		l.mu.Lock()
-		list := l.queue
-		l.queue = nil
-		l.mu.Unlock()
-		if len(list) == 0 {
-			return
+// take hands a message to update, which returns what is to be run next.
+func (l *loop) take(r result, update func(tea.Msg) tea.Cmd) {
+	unawaited := l.running[r.id]
+	switch msg := r.msg.(type) {
+	case nil:
+	case tea.QuitMsg:
+		l.quit = true
+	case tea.BatchMsg:
+		for _, c := range msg {
+			l.start(c, unawaited)
 		}
-		for _, q := range list {
-			unawaited := l.running[q.id]
-			delete(l.running, q.id)
-			switch msg := q.msg.(type) {
-			case nil:
-			case tea.QuitMsg:
-				l.quit = true
-			case tea.BatchMsg:
-				for _, c := range msg {
-					l.start(c, unawaited)
-				}
-			default:
-				l.start(update(msg), unawaited)
-			}
+	default:
+		l.start(update(msg), unawaited)
+	}
+	if r.done {
+		delete(l.running, r.id)
+	}
+}
+
+// drain takes the messages that are there.
+func (l *loop) drain(update func(tea.Msg) tea.Cmd) {
+	for {
+		select {
+		case r := <-l.results:
+			l.take(r, update)
+		default:
+			return
 		}
 	}
 }
@@ -522,13 +428,6 @@ func (l *loop) idle() bool {
 	return true
 }
 
-// release stops waiting for what runs.
-func (l *loop) release() {
-	for id := range l.running {
-		l.running[id] = true
-	}
-}
-
 // settle waits until the screens have what they asked for and says now and then
 // that it continues. When ctx ends, what was not sent is dropped and what was sent is
 // awaited.
@@ -536,7 +435,7 @@ func (h *Host) settle(ctx context.Context) error {
 	began, still, calm := time.Now(), 0, time.Time{}
 	done := ctx.Done()
 	for {
-		h.loop.take(h.update)
+		h.loop.drain(h.update)
 		doing, busy := h.busy()
 		switch now := time.Now(); {
 		case h.loop.quit && ctx.Err() != nil:
@@ -549,48 +448,42 @@ func (h *Host) settle(ctx context.Context) error {
 			calm = time.Time{}
 		case calm.IsZero():
 			calm = now
-		case now.Sub(calm) >= grace:
-			h.loop.release()
+		case now.Sub(calm) >= grace: // nobody waits for what still runs
+			for id := range h.loop.running {
+				h.loop.running[id] = true
+			}
 			return nil
 		}
-		next := began.Add(stillAt(still))
-		if soon := calm.Add(grace); !calm.IsZero() && soon.Before(next) {
-			next = soon
+		due := progressAt[min(still, len(progressAt)-1)] + time.Duration(max(still-len(progressAt)+1, 0))*time.Minute
+		next := time.Until(began.Add(due))
+		if !calm.IsZero() {
+			next = min(next, time.Until(calm.Add(grace)))
 		}
-		timer := time.NewTimer(time.Until(next))
 		select {
-		case <-h.loop.more:
+		case r := <-h.loop.results:
+			h.loop.take(r, h.update)
 		case <-done:
 			done = nil
 			h.loop.start(h.sh.Shell.Leave(), false)
-		case <-timer.C:
-			if at := stillAt(still); time.Since(began) >= at {
+		case <-time.After(next):
+			if time.Since(began) >= due {
 				still++
-				h.still(ctx, doing, at)
+				h.still(ctx, cmp.Or(doing, "working"), due)
 			}
 		}
-		timer.Stop()
 	}
 }
 
-// stillAt is when the i-th "still" is due.
-func stillAt(i int) time.Duration {
-	at := progressAt[min(i, len(progressAt)-1)]
-	return at + time.Duration(max(i-len(progressAt)+1, 0))*time.Minute
-}
-
-func (h *Host) still(ctx context.Context, doing string, at time.Duration) {
+// still says that a wait continues, and why if a call takes long.
+func (h *Host) still(ctx context.Context, doing string, so time.Duration) {
 	for _, m := range h.opt.News(ctx, false) {
 		h.loop.start(h.update(m), true)
 	}
-	if doing == "" {
-		doing = "working"
+	far := format.Plural(int(so/time.Second), "second", "seconds")
+	if so >= time.Minute {
+		far = format.Plural(int(so/time.Minute), "minute", "minutes")
 	}
-	said := "Still " + doing + ", " + span(at) + " so far."
-	if why := h.sh.CallWaits(); why != "" {
-		said += " " + why
-	}
-	h.talk.Say(said)
+	h.talk.Say(strings.TrimSpace("Still " + doing + ", " + far + " so far. " + h.sh.CallWaits()))
 }
 
 // busy reports whether a screen or a write waits for an answer, and what for.

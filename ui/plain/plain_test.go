@@ -218,7 +218,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 }
 
 func TestAskAndChoose(t *testing.T) {
-	k, out := talk(strings.NewReader("?\nbad\ngood\n\n9\n2\n\none\nLEAVE\nmenu\n"))
+	k, out := talk(strings.NewReader("?\nbad\ngood\n\nmenu\n"))
 	defer k.Close()
 	s, err := k.Ask(t.Context(), Field{Label: "Word", Help: "Any word.", Check: func(s string) error {
 		if s == "bad" {
@@ -231,18 +231,6 @@ func TestAskAndChoose(t *testing.T) {
 	}
 	if s, err := k.Ask(t.Context(), Field{Label: "Word", Optional: true}); s != "" || err != nil {
 		t.Errorf("optional: %q %v", s, err)
-	}
-	list := []string{"one", "two", "leave it"}
-	find := func(typed string) int { return choice(typed, list) }
-	if i, err := k.choose(t.Context(), "Which", list, find, nil); i != 1 || err != nil {
-		t.Errorf("choose: %d %v", i, err)
-	}
-	if _, err := k.choose(t.Context(), "Which", list, find, nil); !errors.Is(err, ErrBack) {
-		t.Errorf("an empty line chose: %v", err)
-	}
-	why := func(i int) string { return []string{"Because.", "", ""}[i] }
-	if i, err := k.choose(t.Context(), "Which", list, find, why); i != 2 || err != nil || !strings.Contains(out.String(), "Not available now. Because.") {
-		t.Errorf("choose by a word: %d %v", i, err)
 	}
 	if _, err := k.Ask(t.Context(), Field{Label: "Word"}); !errors.Is(err, ErrHome) {
 		t.Errorf("menu: %v", err)
@@ -306,12 +294,6 @@ func TestNobodyListens(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0 seconds", -time.Second: "0 seconds", 10 * time.Millisecond: "less than a second", time.Second: "1 second",
-		90 * time.Second: "1 minute 30 seconds", 5 * time.Minute: "5 minutes", 25*time.Hour + time.Minute: "1 day 1 hour", 49 * time.Hour: "2 days 1 hour"} {
-		if got := span(d); got != want {
-			t.Errorf("Span(%v) = %q, want %q", d, got, want)
-		}
-	}
 	if List(nil) != "" || List([]string{"a"}) != "a" || List([]string{"a", "b", "c"}) != "a, b and c" {
 		t.Error("lists")
 	}
