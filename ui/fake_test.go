@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
@@ -302,8 +303,13 @@ func (w *world) options(g ui.Environment) ui.Options {
 		About: ui.About{Context: "stage", Environment: g, Person: "ana", Role: "operator"},
 		Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()),
 		Make:  w.make, Start: ui.Place{Kind: ui.KindOperations}, Local: time.FixedZone("CET", 3600), Mask: true,
-		Copy: func(s string) error { w.copied = append(w.copied, s); return w.copyErr },
-		Now:  w.clock.Now, Tick: w.clock.Tick,
+		Copy: func(text []osc52.Sequence) error {
+			for _, s := range text {
+				w.copied = append(w.copied, s.String())
+			}
+			return w.copyErr
+		},
+		Now: w.clock.Now, Tick: w.clock.Tick,
 	}
 }
 

@@ -422,28 +422,28 @@ func ClipFrom(getenv func(string) string) Clip {
 // ErrNoClip means that there is no clipboard.
 var ErrNoClip = errors.New("this terminal has no clipboard")
 
-// Sequence is the OSC 52 sequence for a text, for a multiplexer followed by the same one wrapped: one of the two is
+// Sequences are the OSC 52 sequence for a text, and for a multiplexer the same one wrapped: one of the two is
 // taken, by its settings. A text that is too long is an error, so that no copy is truncated.
-func (c Clip) Sequence(s string) (string, error) {
+func (c Clip) Sequences(s string) ([]osc52.Sequence, error) {
 	limit := c.Max
 	if limit <= 0 {
 		limit = clipMax
 	}
 	switch {
 	case c.Mode == ClipOff:
-		return "", ErrNoClip
+		return nil, ErrNoClip
 	case len(s) > limit:
-		return "", fmt.Errorf("%s is too long to copy; the limit is %s", format.Size(int64(len(s))),
+		return nil, fmt.Errorf("%s is too long to copy; the limit is %s", format.Size(int64(len(s))),
 			format.Size(int64(limit)))
 	}
 	seq := osc52.New(s)
 	switch c.Mode {
 	case ClipTmux:
-		return seq.String() + seq.Tmux().String(), nil
+		return []osc52.Sequence{seq, seq.Tmux()}, nil
 	case ClipScreen:
-		return seq.String() + seq.Screen().String(), nil
+		return []osc52.Sequence{seq, seq.Screen()}, nil
 	}
-	return seq.String(), nil
+	return []osc52.Sequence{seq}, nil
 }
 
 // needs is what a multiplexer has to be set to so that it hands a copy on.
@@ -471,7 +471,7 @@ func (s *statusLine) copy(c Copy) tea.Cmd {
 		return nil
 	}
 	clip := s.win.opt.Clip
-	seq, err := clip.Sequence(c.Text)
+	sequences, err := clip.Sequences(c.Text)
 	if err == nil && s.win.opt.Copy == nil {
 		err = ErrNoClip
 	}
@@ -483,7 +483,7 @@ func (s *statusLine) copy(c Copy) tea.Cmd {
 		if clip.Buffer != nil && clip.Buffer(ctx, c.Text) == nil {
 			return copiedMsg{what: c.What, known: true}
 		}
-		return copiedMsg{what: c.What, err: write(seq)}
+		return copiedMsg{what: c.What, err: write(sequences)}
 	}
 }
 

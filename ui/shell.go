@@ -76,6 +76,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 
@@ -138,7 +139,7 @@ type Options struct {
 
 	Clip Clip
 	// Copy writes a terminal sequence past the frames; called in a command.
-	Copy func(seq string) error
+	Copy func(text []osc52.Sequence) error
 	// Now and Tick are the clock; nil: the real one.
 	Now  func() time.Time
 	Tick func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
@@ -165,7 +166,6 @@ type Shell struct {
 
 	barred  barred
 	clicked clicked
-	laid    draw.Laid
 	wakes   wakes
 
 	searches    int    // for typed texts, in the local data, that have not ended
@@ -359,7 +359,7 @@ func (s *Shell) Lines() []string {
 	if s.win.w <= 0 || s.win.h <= 0 {
 		return nil
 	}
-	lines := s.laid.Lay(s.draw(), s.win.w, s.win.h)
+	lines := draw.Lay(s.draw(), s.win.w, s.win.h)
 	if s.win.th.Finishes() {
 		lines = slices.Clone(lines) // the original is compared with the next frame
 		for i, l := range lines {

@@ -63,7 +63,7 @@ func (e *terminal) text(y int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// reference shows a view the plain way: every line written from its start, and each character whose width is not sure
+// reference shows a view the plain way: every line written from its start in the default style, and each character whose width is not sure
 // at its place.
 func reference(t testing.TB, view string, w, h int) *terminal {
 	e := newTerminal(t, w, h)
@@ -72,7 +72,7 @@ func reference(t testing.TB, view string, w, h int) *terminal {
 		if y >= h {
 			break
 		}
-		e.feed(fmt.Appendf(nil, "\x1b[%d;1H", y+1))
+		e.feed(fmt.Appendf(nil, "\x1b[m\x1b[%d;1H", y+1))
 		for x := 0; line != ""; {
 			if n := sgrLen(line); n > 0 {
 				e.feed([]byte(line[:n]))

@@ -19,7 +19,7 @@
 //
 // tea.Quit, tea.Suspend, tea.Interrupt, tea.Batch, tea.Sequence, tea.Tick work.
 // tea.ClearScreen, tea.SetWindowTitle, tea.Println, the mouse, cursor, paste and
-// alternate screen commands have no effect; [Raw] copies to the
+// alternate screen commands have no effect; [CopyMsg] copies to the
 // clipboard. tea.Exec is not supported: it would run with the modes set.
 //
 // # Output
@@ -28,10 +28,10 @@
 // (controls, C1, format characters, other sequences, broken UTF-8) is drawn as a
 // visible mark and never reaches the terminal. The bytes written are exactly:
 //
-//	text       printable characters, CR, LF
-//	CSI n A B C D G       cursor by steps, to a column
+//	text                  printable characters; CR LF only in the message of a panic
+//	CSI n G               cursor to a column
 //	CSI r ; c H           cursor to a position
-//	CSI K, CSI n X        erase to the end of the line, n cells
+//	CSI K                 erase to the end of the line
 //	CSI 2 J               erase all (first frame and after a change of size)
 //	CSI n L, CSI n M      insert, delete lines
 //	CSI t ; b r, CSI r    scroll region, always taken back within the frame
@@ -50,18 +50,16 @@
 package paint
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"reflect"
-	"regexp"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/ui/paint/quiet"
@@ -74,7 +72,7 @@ var ErrStuck = errors.New("the terminal has stopped reading")
 type PainterOptions struct {
 	Title string      // set on entering; "" leaves the title alone
 	Mouse bool        // report clicks, drags and the wheel
-	Idle  func()      // called on the painter's goroutine when there is nothing left to write
+	Idle  func()      // called on the painter's goroutine after each write
 	Fail  func(error) // called once when writing has failed
 }
 
@@ -96,25 +94,28 @@ type Painter struct {
 	out     io.Writer
 	opt     PainterOptions
 	modes   modes
-	changed chan struct{} // holds one token: something below has changed
+	changed chan struct{} // holds one token: todo has changed
 	done    chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex
-	target  state
-	current state
-	arrived chan struct{} // closed when current == target; nil if no one waits
-	view    []string
-	w, h    int
-	pending bool // view has not been drawn
-	invalid bool // the next frame is drawn in full
-	reenter bool // the modes are set once more
-	raw     string
-	busy    bool
-	err     error
-	broken  bool // the terminal takes nothing any more
+	todo    work
+	writing bool  // a frame
+	err     error // why nothing is drawn any more
 
 	screen *screen // the goroutine's own
-	buf    []byte  // the goroutine's own
+}
+
+// work is what the goroutine does next.
+type work struct {
+	to       state
+	enter    bool // the modes are set, also when they are set already
+	view     []string
+	w, h     int
+	draw     bool // view has not been drawn
+	full     bool // all of it is drawn
+	copy     []osc52.Sequence
+	farewell string          // written after leaving
+	reached  []chan struct{} // closed when all of that is written
 }
 
 // New starts a painter. It writes nothing before Enter.
@@ -128,253 +129,151 @@ func New(out io.Writer, opt PainterOptions) *Painter {
 	return p
 }
 
+// change changes what is to be done next.
+func (p *Painter) change(f func(w *work)) {
+	p.mu.Lock()
+	f(&p.todo)
+	p.mu.Unlock()
+	offer(p.changed, struct{}{})
+}
+
 // Frame draws the lines of a view on a terminal of w by h cells, or as much as
 // fits; the caller must not change them afterwards. It does not
 // block: during a write the newest view replaces the waiting
 // one.
 func (p *Painter) Frame(view []string, w, h int) {
-	if w <= 0 || h <= 0 {
-		return
-	}
-	p.mu.Lock()
-	p.view, p.w, p.h, p.pending = view, w, h, true
-	if p.target == inside {
-		p.busy = true
-	}
-	p.mu.Unlock()
-	p.notify()
+	p.change(func(todo *work) { todo.view, todo.w, todo.h, todo.draw = view, w, h, true })
 }
 
 // Invalidate draws the screen in full with the next frame: the size has changed,
 // or something else has written to the terminal.
-func (p *Painter) Invalidate() {
-	p.mu.Lock()
-	p.invalid = true
-	p.mu.Unlock()
-}
+func (p *Painter) Invalidate() { p.change(func(todo *work) { todo.full = true }) }
 
-// Reenter sets up the terminal like Enter. If the painter had not left it, Reenter sets the
-// modes and draws everything once more, because another program may have used the terminal
-// in the meantime. In both cases it sets up the terminal once.
-func (p *Painter) Reenter() {
-	p.mu.Lock()
-	p.reenter = p.target == inside
-	p.mu.Unlock()
-	p.Enter()
-}
-
-// Passthrough writes a sequence between two frames. It accepts only an
-// OSC 52 copy and returns ErrSequence for anything else. On a slow terminal
-// a newer sequence replaces the waiting one.
-func (p *Painter) Passthrough(seq string) error {
-	if !isCopy(seq) {
-		return ErrSequence
-	}
-	p.mu.Lock()
-	p.raw = seq
-	p.mu.Unlock()
-	p.notify()
-	return nil
-}
+// Copy writes a copy to the clipboard between two frames. On a slow terminal
+// a newer one replaces the waiting one.
+func (p *Painter) Copy(text []osc52.Sequence) { p.change(func(todo *work) { todo.copy = text }) }
 
 // Busy reports whether a frame is being written or waits.
 func (p *Painter) Busy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.busy
+	return p.writing || p.todo.draw && p.todo.to == inside
 }
 
-// Err returns why the painter no longer writes; nil if it does.
+// Err returns why the painter no longer draws; nil if it does.
 func (p *Painter) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// Enter sets up the terminal and draws the last frame, if there is one. It
-// does not wait.
-func (p *Painter) Enter() { p.setTarget(inside) }
+// Enter sets up the terminal and draws the last frame, if there is one. If the painter had not left it, another
+// program may have used the terminal in the meantime: Enter does all of it once more. It does not wait.
+func (p *Painter) Enter() {
+	p.change(func(todo *work) { todo.to, todo.enter = max(todo.to, inside), true })
+}
 
 // Leave restores the terminal; the painter keeps frames without writing them until Enter. It
 // waits at most d until the bytes are written, and returns ErrStuck if they
 // are not.
-func (p *Painter) Leave(d time.Duration) error { return p.await(p.setTarget(outside), d) }
+func (p *Painter) Leave(d time.Duration) error { return p.reach(outside, "", d) }
 
-// Close restores the terminal permanently and ends the painter's goroutine. It
+// Close restores the terminal permanently, writes the farewell behind it, and ends the painter's goroutine. It
 // waits like Leave. If it returns ErrStuck, the goroutine is still blocked in Write and
 // ends as soon as that returns. A second Close has no effect.
-func (p *Painter) Close(d time.Duration) error {
-	p.setTarget(closed)
-	return p.await(p.done, d)
-}
+func (p *Painter) Close(farewell string, d time.Duration) error { return p.reach(closed, farewell, d) }
 
-// setTarget sets the state to reach and returns a channel that is closed then.
-func (p *Painter) setTarget(to state) <-chan struct{} {
-	p.mu.Lock()
-	defer p.notify()
-	defer p.mu.Unlock()
-	if p.target == closed {
-		return p.done
-	}
-	p.target = to
-	if p.arrived == nil {
-		p.arrived = make(chan struct{})
-	}
-	return p.arrived
-}
-
-func (p *Painter) await(arrived <-chan struct{}, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
+func (p *Painter) reach(to state, farewell string, d time.Duration) error {
+	reached := make(chan struct{})
+	p.change(func(todo *work) {
+		if todo.to != closed {
+			todo.to, todo.farewell = to, farewell
+		}
+		todo.reached = append(todo.reached, reached)
+	})
 	select {
-	case <-arrived:
+	case <-reached:
 	case <-p.done:
-	case <-t.C:
+	case <-time.After(d):
 		return ErrStuck
 	}
 	return p.Err()
 }
 
-func (p *Painter) notify() {
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
-}
-
 // run writes until the painter is closed.
 func (p *Painter) run() {
 	defer close(p.done)
-	for {
-		b, then := p.next()
-		if len(b) > 0 {
+	for at, broken := outside, false; at != closed; {
+		<-p.changed
+		p.mu.Lock()
+		w := p.todo
+		p.writing = w.draw && w.to == inside
+		p.todo.reached = nil
+		if w.to == inside {
+			p.todo.enter, p.todo.draw, p.todo.full, p.todo.copy = false, false, false, nil
+		}
+		p.mu.Unlock()
+		if b := p.compose(at, w); len(b) > 0 && !broken {
 			if _, err := p.out.Write(b); err != nil {
-				p.fail(fmt.Errorf("write to the terminal: %w", err), true)
+				broken = true // it takes nothing, not even the way back
+				p.fail(fmt.Errorf("write to the terminal: %w", err))
 			}
 		}
-		switch then {
-		case end:
-			return
-		case sleep:
-			if p.opt.Idle != nil {
-				p.opt.Idle()
-			}
-			<-p.changed
+		at = w.to
+		for _, reached := range w.reached {
+			close(reached)
+		}
+		p.mu.Lock()
+		p.writing = false
+		p.mu.Unlock()
+		if p.opt.Idle != nil {
+			p.opt.Idle()
 		}
 	}
 }
 
-// step is what comes after the bytes of next are written.
-type step int
-
-const (
-	more step = iota
-	sleep
-	end
-)
-
-// next is what to write now. A panic in here is a bug of the painter; it ends
+// compose returns the bytes of one piece of work. A panic in here is a bug of the painter; it ends
 // the drawing, not the way back out.
-func (p *Painter) next() (b []byte, then step) {
-	p.mu.Lock()
-	job := p.nextJob()
-	p.mu.Unlock()
+func (p *Painter) compose(at state, w work) (b []byte) {
 	defer func() {
 		if r := recover(); r != nil {
-			p.fail(&PanicError{Value: r, Stack: debug.Stack()}, false)
-			b, then = nil, more
+			p.fail(&PanicError{Value: r, Stack: debug.Stack()})
+			b = nil
 		}
 	}()
-	b = p.buf[:0]
-	switch {
-	case job.enter:
-		b = p.modes.enter(b)
-		p.screen.invalidate()
-	case job.leave:
-		b = p.modes.leave(b)
-	}
-	b = p.compose(b, job)
-	p.buf = b
-	return b, job.then
-}
-
-// nextJob decides what to do next. p.mu is held.
-func (p *Painter) nextJob() job {
-	from, to := p.current, p.target
-	j := job{then: more}
-	if from == to {
-		if p.arrived != nil { // what came before is written
-			close(p.arrived)
-			p.arrived = nil
+	if w.to != inside {
+		if at == inside {
+			b = append(p.modes.leave(nil), w.farewell...)
 		}
-		switch {
-		case to == closed:
-			j.then = end
-		case to == outside || !p.pending && p.raw == "" && !p.reenter:
-			j.then = sleep
-		}
-	}
-	p.current = to
-	p.busy = false
-	if p.broken || j.then != more {
-		if j.then == more && from == to {
-			j.then = sleep
-		}
-		return j
-	}
-	switch {
-	case to == inside:
-		j.enter = from != inside || p.reenter
-		j.raw = p.raw
-		if p.err == nil && (p.pending || j.enter) && p.w > 0 {
-			j.draw, j.view, j.w, j.h, j.invalid = true, p.view, p.w, p.h, p.invalid
-			p.invalid, p.busy = false, true
-		}
-		p.pending, p.reenter, p.raw = false, false, ""
-	case from == inside:
-		j.leave = true
-	}
-	return j
-}
-
-// job is one piece of work.
-type job struct {
-	enter, leave  bool
-	raw           string
-	draw, invalid bool
-	view          []string
-	w, h          int
-	then          step
-}
-
-// compose appends the bytes of one frame and of a sequence that waits.
-func (p *Painter) compose(b []byte, f job) []byte {
-	b = append(b, f.raw...)
-	if !f.draw {
 		return b
 	}
-	if f.invalid {
+	if w.enter {
+		b = p.modes.enter(b)
+	}
+	for _, s := range w.copy {
+		b = append(b, s.String()...)
+	}
+	if w.enter || w.full {
 		p.screen.invalidate()
 	}
-	start := len(b)
-	b = append(b, beginSync...)
-	body := len(b)
-	b = p.screen.draw(b, f.view, f.w, f.h)
-	if len(b) == body {
-		return b[:start]
+	if !w.draw && !w.enter || w.w <= 0 || w.h <= 0 || p.Err() != nil {
+		return b
 	}
-	return append(b, endSync...)
+	start := len(b) + len(beginSync)
+	drawn := p.screen.draw(append(b, beginSync...), w.view, w.w, w.h)
+	if len(drawn) == start {
+		return b
+	}
+	return append(drawn, endSync...)
 }
 
-// fail notes why nothing can be drawn any more; broken when the terminal
-// takes nothing at all, not even the way back.
-func (p *Painter) fail(err error, broken bool) {
+// fail notes why nothing can be drawn any more.
+func (p *Painter) fail(err error) {
 	p.mu.Lock()
 	first := p.err == nil
 	if first {
 		p.err = err
 	}
-	p.broken = p.broken || broken
 	p.mu.Unlock()
 	if first && p.opt.Fail != nil {
 		p.opt.Fail(err)
@@ -439,36 +338,5 @@ func (e *SignalError) Error() string { return fmt.Sprintf("ended by a signal: %s
 // Bubble Tea is initialised by now and has not asked the terminal anything.
 func init() { quiet.Restore() }
 
-// MaxCopy is the largest text that can be copied, in bytes: what xterm and tmux
-// accept in one sequence.
-const MaxCopy = 55_000
-
-// ErrSequence is the error for a sequence that may not be passed through.
-var ErrSequence = errors.New("only a clipboard sequence may bypass the painter")
-
-// RawMsg asks the painter to write Seq between two frames, if
-// [Painter.Passthrough] accepts it. The model does not get this message.
-type RawMsg struct{ Seq string }
-
-// Raw returns a command that writes a sequence between two frames, see RawMsg.
-func Raw(seq string) tea.Cmd { return func() tea.Msg { return RawMsg{Seq: seq} } }
-
-// copyForms are an OSC 52 copy, and the same one wrapped behind it so that tmux or screen hands it on to the terminal
-// outside: tmux takes one wrapper with the escape doubled, screen one wrapper for each piece, since it takes no long
-// ones.
-var copyForms = regexp.MustCompile(`^\x1b\]52;c;([\w+/]*=*)\a(?:\x1bPtmux;\x1b\x1b\]52;c;([\w+/]*=*)\a\x1b\\|` +
-	`\x1bP\x1b\]52;c;((?:[\w+/=]|\x1b\\\x1bP)*)\a\x1b\\)?$`)
-
-// isCopy is true for a whole copy of at most MaxCopy bytes and nothing else.
-func isCopy(seq string) bool {
-	m := copyForms.FindStringSubmatch(seq)
-	if m == nil {
-		return false
-	}
-	text, again := m[1], strings.ReplaceAll(m[2]+m[3], "\x1b\\\x1bP", "")
-	if again != "" && again != text {
-		return false
-	}
-	_, err := base64.StdEncoding.Strict().DecodeString(text)
-	return err == nil && len(text) <= base64.StdEncoding.EncodedLen(MaxCopy)
-}
+// CopyMsg asks the painter to write a copy between two frames, see [Painter.Copy]. The model does not get this message.
+type CopyMsg []osc52.Sequence

@@ -42,16 +42,10 @@ func (g *gate) all() []byte {
 
 const patience = 30 * time.Second
 
-// settle waits until the painter has nothing left to do.
+// settle waits until the painter has drawn the last frame.
 func settle(t *testing.T, p *Painter) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; {
-		p.mu.Lock()
-		still := p.current == p.target && !p.busy && !p.pending && p.raw == "" && p.arrived == nil
-		p.mu.Unlock()
-		if still {
-			return
-		}
+	for end := time.Now().Add(patience); p.Busy(); {
 		if time.Now().After(end) {
 			t.Fatal("the painter does not come to rest")
 		}
@@ -80,7 +74,7 @@ func TestNewestFrameWins(t *testing.T) {
 	}
 	close(g.open)
 	settle(t, p)
-	if err := p.Close(patience); err != nil {
+	if err := p.Close("", patience); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(g.all()), "frame 5") {
@@ -109,11 +103,11 @@ func TestCloseHasADeadline(t *testing.T) {
 	p := New(g, PainterOptions{})
 	p.Enter()
 	<-g.entered
-	if err := p.Close(20 * time.Millisecond); !errors.Is(err, ErrStuck) {
+	if err := p.Close("", 20*time.Millisecond); !errors.Is(err, ErrStuck) {
 		t.Errorf("Close with a terminal that does not read: %v", err)
 	}
 	close(g.open)
-	if err := p.Close(patience); err != nil {
+	if err := p.Close("", patience); err != nil {
 		t.Error(err)
 	}
 	if got := strings.Count(string(g.all()), "\x1b[?1049l"); got != 1 {
@@ -138,7 +132,7 @@ func TestLeaveAndEnterAgain(t *testing.T) {
 	p.Frame([]string{"while away"}, 10, 1)
 	p.Enter()
 	settle(t, p)
-	if err := p.Close(patience); err != nil {
+	if err := p.Close("", patience); err != nil {
 		t.Fatal(err)
 	}
 	again := string(out.Bytes()[before:])
@@ -151,7 +145,7 @@ func TestLeaveAndEnterAgain(t *testing.T) {
 	if err := painttest.Check(out.Bytes()); err == nil {
 		t.Error("a title passes a check that allows none")
 	}
-	if err := p.Close(patience); err != nil {
+	if err := p.Close("", patience); err != nil {
 		t.Errorf("closing again: %v", err)
 	}
 }
@@ -171,7 +165,7 @@ func TestBrokenTerminalIsReportedOnce(t *testing.T) {
 		t.Errorf("reported %v", err)
 	}
 	p.Frame([]string{"x"}, 5, 5)
-	if err := p.Close(patience); !errors.Is(err, errBroken) {
+	if err := p.Close("", patience); !errors.Is(err, errBroken) {
 		t.Errorf("Close: %v", err)
 	}
 	if len(failed) > 0 {
@@ -182,56 +176,31 @@ func TestBrokenTerminalIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestPassthrough(t *testing.T) {
+func TestCopy(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	var out bytes.Buffer
-	p := New(&out, PainterOptions{})
-	for _, bad := range []string{"", "x", "\x1b]52;c;?\a", "\x1b]52;c;QQ==", "\x1b]52;c;QQ==\ax", "\x1b]0;t\a", "\x1b]52;p;QQ==\a", "\x1b]52;c;Q\x1b==\a", "\x1b]52;c;QQ\n==\a"} {
-		if err := p.Passthrough(bad); !errors.Is(err, ErrSequence) {
-			t.Errorf("%q is let through: %v", bad, err)
-		}
-	}
-	seq := osc52.New("Grüße").String()
-	p.Enter()
-	if err := p.Passthrough(seq); err != nil {
-		t.Fatal(err)
-	}
-	settle(t, p)
-	if err := p.Close(patience); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), seq) {
-		t.Errorf("not written: %q", out.String())
-	}
-	if err := (painttest.Checker{Copy: true}).Check(out.Bytes()); err != nil {
-		t.Error(err)
-	}
-	if err := painttest.Check(out.Bytes()); err == nil {
-		t.Error("a copy passes a check that allows none")
-	}
 	long := strings.Repeat("long ", 400)
-	for _, both := range []string{osc52.New("Grüße").String() + osc52.New("Grüße").Tmux().String(),
-		osc52.New(long).String() + osc52.New(long).Screen().String(), osc52.New("x").String() + osc52.New("x").Screen().String()} {
-		if err := p.Passthrough(both); errors.Is(err, ErrSequence) {
-			t.Errorf("%q is refused", both)
+	for _, copied := range [][]osc52.Sequence{{osc52.New("Grüße")}, {osc52.New("Grüße"), osc52.New("Grüße").Tmux()},
+		{osc52.New(long), osc52.New(long).Screen()}, {osc52.New("x\a\x1b]0;y\a")}} {
+		var out bytes.Buffer
+		p := New(&out, PainterOptions{})
+		p.Enter()
+		p.Copy(copied)
+		p.Frame([]string{"x"}, 5, 5)
+		settle(t, p)
+		if err := p.Close("", patience); err != nil {
+			t.Fatal(err)
 		}
-		if err := (painttest.Checker{Copy: true}).Check([]byte(both)); err != nil {
-			t.Error(err)
-		}
-		for _, n := range []int{0, strings.LastIndex(both, "]52;c;")} {
-			if err := p.Passthrough(both[:n] + strings.Replace(both[n:], "]52;c;", "]0;", 1)); !errors.Is(err, ErrSequence) {
-				t.Error("a title is let through")
+		for _, c := range copied {
+			if !strings.Contains(out.String(), c.String()) {
+				t.Errorf("not written: %q", out.String())
 			}
 		}
-	}
-	if err := p.Passthrough(osc52.New("a").String() + osc52.New("b").Tmux().String()); !errors.Is(err, ErrSequence) {
-		t.Error("two texts are let through")
-	}
-	if err := p.Passthrough(osc52.New(strings.Repeat("x", MaxCopy+3)).String()); !errors.Is(err, ErrSequence) {
-		t.Error("a text that is too long is copied")
-	}
-	if p.Passthrough(osc52.New(strings.Repeat("x", MaxCopy)).String()) != nil {
-		t.Error("the longest text is refused")
+		if err := (painttest.Checker{Copy: true}).Check(out.Bytes()); err != nil {
+			t.Error(err)
+		}
+		if err := painttest.Check(out.Bytes()); err == nil {
+			t.Error("a copy passes a check that allows none")
+		}
 	}
 }
 
@@ -247,7 +216,7 @@ func TestPanicWhileDrawingStillLeaves(t *testing.T) {
 	if err := <-failed; !isPanic(err) {
 		t.Fatalf("reported %v", err)
 	}
-	if err := p.Close(patience); !isPanic(err) {
+	if err := p.Close("", patience); !isPanic(err) {
 		t.Errorf("Close: %v", err)
 	}
 	if b := out.String(); !strings.HasSuffix(b, "\x1b[?1049l") {

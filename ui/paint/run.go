@@ -1,6 +1,7 @@
 package paint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -39,7 +40,7 @@ type Options struct {
 	// not say).
 	Size func() (w, h int)
 	// Resizes delivers later sizes, for a terminal at the other end of a
-	// connection; nil watches SIGWINCH. It is always read at once. Sizes below
+	// connection; nil watches SIGWINCH. Sizes below
 	// 1x1 are ignored, larger ones than MaxWidth x MaxHeight are cut.
 	Resizes <-chan Size
 	// Title of the window while the program runs; "" leaves it alone. It must be
@@ -94,8 +95,8 @@ type session struct {
 	ended   chan struct{}  // closed when the loop has ended
 	workers sync.WaitGroup // ends with the session
 
-	firstSize Size
 	signals   chan os.Signal
+	resized   chan os.Signal
 	stoppable bool          // there is a shell that could continue us
 	ownStop   atomic.Bool   // the SIGTSTP to come is of our own making
 	owedCont  atomic.Bool   // the SIGCONT to come ends our own stop
@@ -121,13 +122,12 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 	}
 	s := &session{
 		opt: opt, tty: newTTY(opt.In, opt.Out), ended: make(chan struct{}), stopped: make(chan struct{}),
-		signals: make(chan os.Signal, 8), continued: make(chan struct{}, 1),
+		signals: make(chan os.Signal, 8), resized: make(chan os.Signal, 1), continued: make(chan struct{}, 1),
 	}
-	if opt.Signals {
-		s.catchSignals()
-	}
+	s.catchSignals()
 	if err := s.tty.raw(); err != nil {
 		signal.Stop(s.signals)
+		signal.Stop(s.resized)
 		return nil, err
 	}
 	s.model = &model{
@@ -138,8 +138,7 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse,
 		Idle: s.model.flushDeferred, Fail: s.stop})
 	s.model.waiting, s.model.painter = s.input.waiting, s.painter
-	s.firstSize = s.size()
-	s.model.size = sizeMsg(s.firstSize)
+	s.model.size = sizeMsg(s.size())
 	s.program = tea.NewProgram(s.model, tea.WithoutRenderer(), tea.WithInput(s.input), tea.WithOutput(io.Discard),
 		tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithFilter(s.filter))
 	return s, nil
@@ -150,7 +149,7 @@ func (s *session) run(ctx context.Context) (tea.Model, error) {
 	unwatch := context.AfterFunc(ctx, func() { s.stop(context.Cause(ctx)) })
 	s.painter.Enter()
 	s.workers.Go(s.sendRedraws)
-	s.workers.Go(s.sendSizes)
+	s.workers.Go(s.watchSizes)
 	if s.opt.Signals {
 		s.workers.Go(s.watchSignals)
 	}
@@ -159,20 +158,22 @@ func (s *session) run(ctx context.Context) (tea.Model, error) {
 	close(s.ended)
 	s.input.close()
 	s.workers.Wait()
-	closed := s.painter.Close(s.opt.CloseWithin) // a terminal that does not read cannot be helped
-	restored := s.tty.restore()
-	signal.Stop(s.signals) // from here on they do what they did before
-
 	if cause := s.reason(); cause != nil {
 		err = cause
 	} else if errors.Is(err, tea.ErrInterrupted) {
 		err = tea.ErrInterrupted
-	} else if err == nil {
-		err = restored
 	}
 	var p *PanicError
+	farewell := ""
 	if errors.As(err, &p) {
-		s.report(p, closed == nil || errors.As(closed, new(*PanicError)))
+		farewell = panicMessage
+	}
+	_ = s.painter.Close(farewell, s.opt.CloseWithin) // a terminal that does not read cannot be helped
+	err = cmp.Or(err, s.tty.restore())
+	signal.Stop(s.signals) // from here on they do what they did before
+	signal.Stop(s.resized)
+	if p != nil && s.opt.OnPanic != nil {
+		s.opt.OnPanic(p.Value, p.Stack)
 	}
 	return s.model.inner, err
 }
@@ -207,26 +208,6 @@ func (s *session) reason() error {
 
 func (s *session) caught(value any, stack []byte) {
 	s.stop(&PanicError{Value: value, Stack: stack})
-}
-
-// report reports on a panic, on a terminal that is restored if it still reads.
-func (s *session) report(p *PanicError, reads bool) {
-	if reads {
-		said := make(chan struct{})
-		go func() {
-			defer close(said)
-			_, _ = io.WriteString(s.opt.Out, panicMessage)
-		}()
-		t := time.NewTimer(s.opt.CloseWithin)
-		defer t.Stop()
-		select {
-		case <-said:
-		case <-t.C:
-		}
-	}
-	if s.opt.OnPanic != nil {
-		s.opt.OnPanic(p.Value, p.Stack)
-	}
 }
 
 // sendRedraws sends a drawMsg to the program when a frame is due.
@@ -337,8 +318,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.held = append(m.held, msg)
 			return m, nil
 		}
-	case RawMsg:
-		_ = m.painter.Passthrough(msg.Seq) // refused: nothing is written
+	case CopyMsg:
+		m.painter.Copy(msg)
 		return m, nil
 	case tea.WindowSizeMsg:
 		m.size = msg
@@ -518,43 +499,24 @@ func offer[T any](ch chan T, v T) {
 	}
 }
 
-// sendSizes sends new sizes to the model. While the loop is busy, a newer size replaces
-// an older one, so that the sender never waits.
-func (s *session) sendSizes() {
-	newest := make(chan Size, 1)
-	s.workers.Go(func() { s.watchSizes(newest) })
+// watchSizes sends every new size to the model.
+func (s *session) watchSizes() {
+	resizes := s.opt.Resizes
 	for {
+		var z Size
+		ok := false
 		select {
-		case z := <-newest:
-			s.program.Send(sizeMsg(z))
-		case <-s.ended:
-			return
-		}
-	}
-}
-
-// watchSizes offers every size there is to know of.
-func (s *session) watchSizes(newest chan Size) {
-	if s.opt.Resizes == nil {
-		if s.tty.out != nil {
-			s.watchWindow(func() {
-				if z, ok := s.tty.size(); ok {
-					offer(newest, z)
-				}
-			})
-		}
-		return
-	}
-	for resizes := s.opt.Resizes; ; {
-		select {
-		case z, ok := <-resizes:
+		case z, ok = <-resizes:
 			if !ok {
 				resizes = nil // never read a closed channel in a loop
-			} else if z, ok = z.clamp(); ok {
-				offer(newest, z)
 			}
+		case <-s.resized:
+			z, ok = s.tty.size()
 		case <-s.ended:
 			return
+		}
+		if z, is := z.clamp(); ok && is {
+			s.program.Send(sizeMsg(z))
 		}
 	}
 }
@@ -565,13 +527,10 @@ func (s *session) resume() {
 		s.stop(err)
 		return
 	}
-	s.painter.Reenter()
-	size := sizeMsg(s.size())
-	changed := size != s.model.size // while we were away
+	s.painter.Enter()
+	size := sizeMsg(s.size()) // it may have changed while we were away
 	s.workers.Go(func() {
-		if changed {
-			s.program.Send(size)
-		}
+		s.program.Send(size)
 		s.program.Send(tea.ResumeMsg{})
 	})
 }

@@ -179,7 +179,7 @@ func TestClustersOfDoubtfulWidthMoveNothing(t *testing.T) {
 	for _, c := range []string{"❤\ufe0f", "🇩🇪", "👍🏽", "ﾀﾞ", "क्षि", "か\u3099", "\u1112\u1161\u11ab", "漢\u0301"} {
 		s, n := newScreen(), draw.Width(c)
 		b := string(s.draw(nil, []string{c + "x"}, 10, 1))
-		if !strings.Contains(b, fmt.Sprintf("%s\x1b[G%s\x1b[%dGx", draw.Space(n), c, n+1)) {
+		if !strings.Contains(b, fmt.Sprintf("%s\x1b[1G%s\x1b[%dGx", draw.Space(n), c, n+1)) {
 			t.Errorf("%s is written as %q", c, b)
 		}
 	}

@@ -10,6 +10,3 @@ func (s *session) watchSignals() {}
 
 // suspend does nothing where processes cannot be suspended.
 func (s *session) suspend() {}
-
-// watchWindow never learns of another size.
-func (s *session) watchWindow(func()) {}

@@ -3,7 +3,6 @@
 package paint
 
 import (
-	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -19,8 +18,14 @@ const (
 	fateWait = 50 * time.Millisecond
 )
 
-// catchSignals catches what would end or stop the process with our modes set.
+// catchSignals catches what would end or stop the process with our modes set, and changes of a local terminal's size.
 func (s *session) catchSignals() {
+	if s.opt.Resizes == nil && s.tty.out != nil {
+		signal.Notify(s.resized, syscall.SIGWINCH)
+	}
+	if !s.opt.Signals {
+		return
+	}
 	// The group of a session's leader has no shell that could continue it.
 	sid, err := unix.Getsid(0)
 	s.stoppable = err == nil && sid != unix.Getpgrp() && !signal.Ignored(syscall.SIGTSTP)
@@ -109,24 +114,6 @@ func (s *session) wait(continued <-chan struct{}, d time.Duration) {
 			if time.Since(began) < d+d/4 {
 				return
 			}
-		}
-	}
-}
-
-// watchWindow calls changed after each SIGWINCH, and once at first.
-func (s *session) watchWindow(changed func()) {
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, syscall.SIGWINCH)
-	defer signal.Stop(ch)
-	if z, ok := s.tty.size(); ok && z != s.firstSize {
-		changed() // it came before we listened
-	}
-	for {
-		select {
-		case <-ch:
-			changed()
-		case <-s.ended:
-			return
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
@@ -237,7 +238,7 @@ func TestOverSSHTheCommandIsShown(t *testing.T) {
 			copied := ""
 			r, clock := open(t, &fake{op: op}, func(o *ui.Options) {
 				o.About.Remote = "ssh -p 2222 ana@192.0.2.7"
-				o.Copy = func(seq string) error { copied = seq; return nil }
+				o.Copy = func(text []osc52.Sequence) error { copied = text[0].String(); return nil }
 			})
 			r.Send(c.keys...)
 			r.Has("Files here are on the server.", "enter close  y copy the command")

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aymanbagabas/go-osc52/v2"
+
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui"
@@ -28,7 +30,7 @@ func TestExportsOverSSHAreCommands(t *testing.T) {
 			copied := ""
 			d := open(t, &fake{n: 40}, func(o *ui.Options) {
 				o.About.Remote, o.About.Role = strings.TrimSpace(host), "admin"
-				o.Copy = func(seq string) error { copied = seq; return nil }
+				o.Copy = func(text []osc52.Sequence) error { copied = text[0].String(); return nil }
 			})
 			d.keys(c.keys...)
 			if c.copy == "" {

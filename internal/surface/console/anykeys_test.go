@@ -74,7 +74,7 @@ func walk(t *testing.T, a *app.App, seed uint64) *walker {
 	f := newFeed(ctx, a, newPeople(a, who), nil)
 	t.Cleanup(func() { cancel(); f.close() })
 	w := &walker{r: rand.New(rand.NewPCG(seed, 1)), clock: uitest.NewClock()}
-	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
+	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, nil)
 	opt.Feeds, opt.Start, opt.Now, opt.Tick = nil, ui.Place{Kind: ui.KindOperations}, w.clock.Now, w.clock.Tick
 	w.run = uitest.Drive(t, seat{ui.New(opt), 300 * time.Millisecond}, uitest.Size(80, 24))
 	return w

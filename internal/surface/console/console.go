@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
@@ -60,7 +61,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	ctx, cancel := context.WithCancel(mask.ByCaller(api.WithTrail(ctx, a.Audit)))
 	defer cancel()
 	who := api.ActorOf(ctx)
-	copies := make(chan string, 4)
+	copies := make(chan []osc52.Sequence, 4)
 	if opt.Local { // a server does this once for all consoles
 		stop, err := keep(ctx, a, who, opt.Getenv)
 		if err != nil {
@@ -75,9 +76,9 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	if opt.Notice != "" {
 		feed.put("notice", ui.Toast{Level: ui.Warning, Text: opt.Notice})
 	}
-	of := shellOptions(feed.announced(ctx), a, who, opt, feed, func(seq string) error {
+	of := shellOptions(feed.announced(ctx), a, who, opt, feed, func(text []osc52.Sequence) error {
 		select {
-		case copies <- seq:
+		case copies <- text:
 			return nil
 		default:
 			return errors.New("the terminal is still busy with the last copy")
@@ -161,7 +162,7 @@ func environment(c config.Context) ui.Environment {
 
 // shellOptions are the options of a person's console: its screens, the role's keys and masking, and the news.
 func shellOptions(ctx context.Context, a *app.App, who api.Actor, opt Options, feed *feed,
-	copy func(string) error) ui.Options {
+	copy func([]osc52.Sequence) error) ui.Options {
 	d := &backend{app: a, feed: feed, shared: opt.Shared, files: hostFiles{a}}
 	if evidence.Of(ctx) == nil {
 		ctx = evidence.In(ctx, &evidence.Book{})
@@ -268,10 +269,10 @@ func left(err error) error {
 }
 
 // nextCopy passes a copied text from a command to the painter, and waits for the next one.
-func nextCopy(ctx context.Context, copies <-chan string) tea.Msg {
+func nextCopy(ctx context.Context, copies <-chan []osc52.Sequence) tea.Msg {
 	select {
-	case seq := <-copies:
-		return tea.BatchMsg{paint.Raw(seq), func() tea.Msg { return nextCopy(ctx, copies) }}
+	case text := <-copies:
+		return tea.BatchMsg{func() tea.Msg { return paint.CopyMsg(text) }, func() tea.Msg { return nextCopy(ctx, copies) }}
 	case <-ctx.Done():
 		return nil
 	}

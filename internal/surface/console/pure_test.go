@@ -35,7 +35,7 @@ func TestViewIsPure(t *testing.T) {
 			uitest.Pure(t, func(c *uitest.Clock) tea.Model {
 				f := newFeed(ctx, a, newPeople(a, who), nil)
 				t.Cleanup(f.close)
-				o := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
+				o := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, nil)
 				o.Feeds, o.Start, o.Now, o.Tick = nil, ui.Place{Kind: kind, ID: id}, c.Now, c.Tick
 				return seat{ui.New(o), 5 * time.Second}
 			}, func(c *uitest.Clock) []tea.Msg {

@@ -143,7 +143,7 @@ func sitDown(t *testing.T, a *app.App, who api.Actor, at ui.Place) (run *uitest.
 	ctx, cancel := context.WithCancel(api.WithTrail(mask.ByCaller(api.WithActor(t.Context(), who)), a.Audit))
 	f := newFeed(ctx, a, newPeople(a, who), nil)
 	clock = uitest.NewClock()
-	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, func(string) error { return nil })
+	opt := shellOptions(ctx, a, who, Options{Getenv: func(string) string { return "" }}, f, nil)
 	opt.Feeds, opt.Start, opt.Now, opt.Tick = nil, at, clock.Now, clock.Tick
 	d := seat{ui.New(opt), 5 * time.Second}
 	if at.Kind == ui.KindEvents { // it waits for the next one

@@ -100,7 +100,7 @@ func TestHeldKeyOnASlowLink(t *testing.T) {
 				if most > framesInFlight || took > bound+10*time.Millisecond || !last {
 					t.Errorf("%d frames in flight; the last one (written: %t) arrived after %s, more than %s", most, last, took, bound)
 				}
-				if err := p.Close(10 * time.Second); err != nil {
+				if err := p.Close("", 10*time.Second); err != nil {
 					t.Error(err)
 				}
 			})

@@ -54,7 +54,7 @@ func (c Checker) Check(b []byte) error {
 
 // The forms that the package documentation of paint lists.
 var (
-	csi = sequence(`\[(?:\d{0,4}[ABCDGXLM]|K|2J|\d{0,4}(?:;\d{0,4})?[Hr]|`,
+	csi = sequence(`\[(?:\d{0,4}[GLM]|K|2J|\d{0,4}(?:;\d{0,4})?[Hr]|`,
 		`\?(?:2026|1049|7|25|2004|1002|1006)[hl]|`, sgr, `(?:;`, sgr, `)*m)`)
 	sgr = `(?:0*(?:[0-57]|9|2[2-579]|3[0-79]|4[0-79]|9[0-7]|10[0-7])?|` +
 		`[34]8;(?:5;` + octet + `|2;` + octet + `;` + octet + `;` + octet + `))`

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
@@ -52,7 +53,14 @@ func Dark(o *ui.Options) {
 
 // Copies appends what is copied to to.
 func Copies(to *[]string) Option {
-	return func(o *ui.Options) { o.Copy = func(s string) error { *to = append(*to, s); return nil } }
+	return func(o *ui.Options) {
+		o.Copy = func(text []osc52.Sequence) error {
+			for _, s := range text {
+				*to = append(*to, s.String())
+			}
+			return nil
+		}
+	}
 }
 
 // Options are those of a test context called "stage" at UTC without colours.
@@ -61,7 +69,7 @@ func Options(clock *uitest.Clock, make ui.Factory, start ui.Place, opts ...Optio
 		About: ui.About{Context: "stage", Environment: ui.Test, Person: "ana", Role: "operator"},
 		Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()),
 		Make:  make, Start: start, Local: time.UTC, Mask: true,
-		Copy: func(string) error { return nil },
+		Copy: func([]osc52.Sequence) error { return nil },
 		Now:  clock.Now, Tick: clock.Tick,
 		Verdict: func(context.Context) verdict.Verdict { return verdict.Conclude(verdicttest.Live()) },
 	}
