@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,22 +49,7 @@ func Size(n int64) string {
 }
 
 // Count draws a whole number with thousands grouped by commas.
-func Count(n int) string { return string(AppendCount(nil, n)) }
-
-// AppendCount appends what Count returns.
-func AppendCount(b []byte, n int) []byte {
-	from := len(b)
-	b = strconv.AppendInt(b, int64(n), 10)
-	if n < 0 {
-		from++
-	}
-	for at := len(b) - 3; at > from; at -= 3 {
-		b = append(b, 0)
-		copy(b[at+1:], b[at:])
-		b[at] = ','
-	}
-	return b
-}
+func Count(n int) string { return humanize.Comma(int64(n)) }
 
 // Plural is "1 document", "3 documents".
 func Plural(n int, one, many string) string {

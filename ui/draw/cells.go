@@ -165,40 +165,17 @@ func cells(r rune) int {
 	return 0
 }
 
-func ascii(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return true
-}
-
 // Cut returns s in at most w cells; a cut text ends in "…". It keeps SGR sequences,
 // which the caller's reset closes.
 func Cut(s string, w int) string {
-	head, more := cut(s, w)
-	if more {
-		return head + ellipsis
-	}
-	return head
-}
-
-// cut returns the beginning of s for w cells; more: "…" comes behind it.
-func cut(s string, w int) (head string, more bool) {
 	switch {
 	case w <= 0:
-		return "", false
-	case ascii(s):
-		if len(s) <= w {
-			return s, false
-		}
-		return s[:w-1], true
+		return ""
 	case Width(s) <= w:
-		return s, false
+		return s
 	}
 	head, rest := split(s, w-1)
-	return head + ellipsis + sequences(rest), false
+	return head + ellipsis + sequences(rest)
 }
 
 // split cuts s behind the characters that fit in w cells.
@@ -240,28 +217,12 @@ func sequences(s string) string {
 	return b.String()
 }
 
-// spaces is long enough for the widest windows; longer ones are made.
-const spaces = "                                                                                                     " +
-	"                                                                                                   "
-
 // Space returns n spaces; none when n is negative.
-func Space(n int) string {
-	switch {
-	case n <= 0:
-		return ""
-	case n <= len(spaces):
-		return spaces[:n]
-	}
-	return strings.Repeat(" ", n)
-}
+func Space(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
 // Pad fills s with spaces on the right to w cells; a longer s stays.
 func Pad(s string, w int) string {
-	n, plain := quick(s)
-	if plain {
-		return s + Space(w-n)
-	}
-	for n = Width(s); n < w; n = Width(s) { // its end may join with a space
+	for n := Width(s); n < w; n = Width(s) { // its end may join with a space
 		s += Space(w - n)
 	}
 	return s
@@ -269,11 +230,7 @@ func Pad(s string, w int) string {
 
 // PadLeft fills s with spaces on the left to w cells.
 func PadLeft(s string, w int) string {
-	n, plain := quick(s)
-	if plain {
-		return Space(w-n) + s
-	}
-	for n = Width(s); n < w; n = Width(s) { // its beginning may join with a space
+	for n := Width(s); n < w; n = Width(s) { // its beginning may join with a space
 		s = Space(w-n) + s
 	}
 	return s
@@ -284,38 +241,6 @@ func Fit(s string, w int) string { return Pad(Cut(s, w), w) }
 
 // FitRight is Fit with the text at the right edge.
 func FitRight(s string, w int) string { return PadLeft(Cut(s, w), w) }
-
-// AppendPad appends Pad(s, w).
-func AppendPad(b []byte, s string, w int) []byte {
-	n, plain := quick(s)
-	if !plain {
-		return append(b, Pad(s, w)...)
-	}
-	return append(append(b, s...), Space(w-n)...)
-}
-
-// AppendPadLeft appends PadLeft(s, w).
-func AppendPadLeft(b []byte, s string, w int) []byte {
-	n, plain := quick(s)
-	if !plain {
-		return append(b, PadLeft(s, w)...)
-	}
-	return append(append(b, Space(w-n)...), s...)
-}
-
-// AppendFit appends Fit(s, w).
-func AppendFit(b []byte, s string, w int) []byte {
-	head, more := cut(s, w)
-	n, plain := quick(head)
-	if !plain {
-		return append(b, Fit(s, w)...)
-	}
-	b = append(b, head...)
-	if more {
-		b, n = append(b, ellipsis...), n+1
-	}
-	return append(b, Space(w-n)...)
-}
 
 // Line draws text from outside as one safe line of at most w cells.
 func Line(u untrusted.Text, w int) string {
@@ -423,41 +348,6 @@ func Lay(lines []string, w, h int) []string {
 	return out
 }
 
-// Laid lays out frame after frame. A line that it let through before is not
-// measured again.
-type Laid struct {
-	w     int
-	lines []string
-}
-
-// Lay is [Lay] of the next frame.
-func (l *Laid) Lay(lines []string, w, h int) []string {
-	out := make([]string, max(h, 0))
-	for i := range out {
-		if i >= len(lines) {
-			break
-		}
-		if out[i] = lines[i]; !l.passed(lines[i], w, i) {
-			out[i] = cutStyled(lines[i], w)
-		}
-	}
-	l.w, l.lines = w, out
-	return out
-}
-
-// passed reports whether a line was laid where it is now, or next to it.
-func (l *Laid) passed(line string, w, at int) bool {
-	if w != l.w {
-		return false
-	}
-	for _, i := range [...]int{at, at + 1, at - 1} {
-		if i >= 0 && i < len(l.lines) && l.lines[i] == line {
-			return true
-		}
-	}
-	return false
-}
-
 const reset = "\x1b[0m"
 
 func cutStyled(s string, w int) string {
@@ -553,10 +443,9 @@ type Points struct {
 // line, those with the most decimals leave it and are at the right edge alone.
 func PointsOf(col []string, width int) Points {
 	at := Points{width: width}
-	var room [64]number // a page of rows needs no memory of its own
-	list := room[:0]
+	var list []number
 	for _, s := range col {
-		if fits(s, width) {
+		if Width(s) <= width {
 			n := parts(s)
 			list = append(list, n)
 			at.limit = min(max(at.limit, n.p), pointCells)
@@ -577,30 +466,20 @@ func PointsOf(col []string, width int) Points {
 	}
 }
 
-// Width is the width that the points were found for.
-func (at Points) Width() int { return at.width }
-
 func (at Points) inLine() bool { return at.w+at.p+at.u <= at.width }
 
 // Put places one number of the column. One that is wider than the column becomes
 // "###": it is never cut to another number.
-func (at Points) Put(s string) string { return string(at.Append(nil, s)) }
-
-// Append appends what Put returns.
-func (at Points) Append(b []byte, s string) []byte {
-	if !fits(s, at.width) {
-		return append(b, strings.Repeat("#", max(at.width, 0))...)
+func (at Points) Put(s string) string {
+	if Width(s) > at.width {
+		return strings.Repeat("#", max(at.width, 0))
 	}
 	n := parts(s)
 	if n.p <= at.limit && at.inLine() {
-		b = append(append(append(b, Space(at.width-at.p-at.u-n.w)...), n.whole...), n.part...)
-		return append(append(append(b, Space(at.p-n.p)...), n.unit...), Space(at.u-n.u)...)
+		return Space(at.width-at.p-at.u-n.w) + n.whole + n.part + Space(at.p-n.p) + n.unit + Space(at.u-n.u)
 	}
-	return AppendPadLeft(b, s, at.width)
+	return PadLeft(s, at.width)
 }
-
-// fits reports whether s takes at most w cells; no character has more cells than bytes.
-func fits(s string, w int) bool { return len(s) <= w || Width(s) <= w }
 
 // ID draws an identifier in at most w cells: the whole of it, its short form, or as much of both ends as fits.
 func ID(id string, w int) string {

@@ -58,18 +58,10 @@ func TestCellsOfClusters(t *testing.T) {
 	}
 }
 
-// TestQuickCuts holds the quick ways to cut a text against the library's.
-func TestQuickCuts(t *testing.T) {
+// TestCutsOfScripts holds what cuts a text against the library.
+func TestCutsOfScripts(t *testing.T) {
 	for _, s := range []string{"Möller Maschinenbau GmbH", "ひかり 物流 AS 6", "Северный Лес", "Oak & Iron Fabrication", "a界b界c界d界e", "файл-с-именем.pdf", "e\u0301 and ｱ", "👩‍🚀 flies"} {
 		for w := 1; w <= Width(s)+1; w++ {
-			for _, w := range []int{w, w + 7} {
-				if got, want := string(AppendFit([]byte("|"), s, w)), "|"+Fit(s, w); got != want {
-					t.Errorf("AppendFit(%q, %d) = %q, Fit is %q", s, w, got, want)
-				}
-				if got, want := string(AppendPad(nil, s, w))+string(AppendPadLeft(nil, s, w)), Pad(s, w)+PadLeft(s, w); got != want {
-					t.Errorf("padding of %q to %d: %q, not %q", s, w, got, want)
-				}
-			}
 			if got, want := Cut(s, w), ansi.Truncate(s, w, ellipsis); got != want && Width(s) == ansi.StringWidth(s) {
 				t.Errorf("Cut(%q, %d) = %q, the library says %q", s, w, got, want)
 			}

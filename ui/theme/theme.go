@@ -48,12 +48,6 @@ func (s Style) Render(t string) string {
 	return s.open + t + s.shut
 }
 
-// Open and Shut are the two halves of Render, for builders that write parts.
-func (s Style) Open() string { return s.open }
-
-// Shut ends what Open began.
-func (s Style) Shut() string { return s.shut }
-
 // Theme holds every style of one output. Make one per terminal. Only the shell that
 // owns it replaces what it holds, in its loop; what draws elsewhere has a copy
 // (ui.Env.Snapshot).

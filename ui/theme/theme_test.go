@@ -66,7 +66,7 @@ func xterm(t *testing.T, c string) string {
 // the terminal's own.
 func sgr(t *testing.T, st Style) (text, ground string) {
 	t.Helper()
-	p := strings.Split(strings.TrimSuffix(strings.TrimPrefix(st.Open(), "\x1b["), "m"), ";")
+	p := strings.Split(strings.TrimSuffix(strings.TrimPrefix(st.open, "\x1b["), "m"), ";")
 	number := func(i int) int { n, _ := strconv.Atoi(p[i]); return n }
 	for i := 0; i < len(p); i++ {
 		set, n := &text, number(i)
@@ -142,15 +142,15 @@ func TestOwnColours(t *testing.T) {
 	for _, depth := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256, termenv.ANSI} {
 		th := New(renderer(depth), Own())
 		for name, st := range styles(th) {
-			if open := st.Open(); strings.Contains(open, "38;") && name != "Code" {
+			if open := st.open; strings.Contains(open, "38;") && name != "Code" {
 				t.Errorf("depth %d, %s: %q is no colour of the terminal", depth, name, open)
 			}
 		}
-		if warn, bad := th.Warn.Open(), th.Bad.Open(); warn != "\x1b[35m" || bad != "\x1b[1;31m" {
+		if warn, bad := th.Warn.open, th.Bad.open; warn != "\x1b[35m" || bad != "\x1b[1;31m" {
 			t.Errorf("depth %d: warnings %q, errors %q", depth, warn, bad)
 		}
-		if th.Selected(Plain).Open() != "\x1b[7m" || th.Production.Open() != "\x1b[1;97;41m" {
-			t.Errorf("depth %d: selected %q, production %q", depth, th.Selected(Plain).Open(), th.Production.Open())
+		if th.Selected(Plain).open != "\x1b[7m" || th.Production.open != "\x1b[1;97;41m" {
+			t.Errorf("depth %d: selected %q, production %q", depth, th.Selected(Plain).open, th.Production.open)
 		}
 	}
 	for _, c := range slices.Concat(red, magenta) {
@@ -173,12 +173,12 @@ func TestPrimaryTextIsStrongest(t *testing.T) {
 				}
 			}
 			line := th.Finish("a" + th.Dim.Render("b") + "c")
-			for _, part := range []string{th.text.Open() + "a", th.Dim.Render("b") + th.text.Open() + "c"} {
+			for _, part := range []string{th.text.open + "a", th.Dim.Render("b") + th.text.open + "c"} {
 				if !strings.Contains(line, part) {
 					t.Errorf("%q has no %q", line, part)
 				}
 			}
-			if !strings.HasSuffix(line, th.text.Shut()) || ansi.Strip(line) != "abc" {
+			if !strings.HasSuffix(line, th.text.shut) || ansi.Strip(line) != "abc" {
 				t.Errorf("finished: %q", line)
 			}
 		}
@@ -229,7 +229,7 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("profile %v: %q", c.p, got)
 		}
 	}
-	if got := New(renderer(termenv.TrueColor), Night()).Selected(Plain).Open(); !strings.Contains(got, "48;2;43;58;85") {
+	if got := New(renderer(termenv.TrueColor), Night()).Selected(Plain).open; !strings.Contains(got, "48;2;43;58;85") {
 		t.Errorf("a colour without a number of its own: %q", got)
 	}
 	if got := New(renderer(termenv.Ascii), Night()).Production.Render("x"); got != "x" {
@@ -309,7 +309,7 @@ func TestCodesBringTheirGround(t *testing.T) {
 		for _, depth := range []termenv.Profile{termenv.TrueColor, termenv.ANSI256, termenv.ANSI} {
 			r := lipgloss.NewRenderer(io.Discard)
 			r.SetColorProfile(depth)
-			open := New(r, p).Code.Open()
+			open := New(r, p).Code.open
 			fg, bg := strings.Contains(open, "38;5;231") || strings.Contains(open, "97"), strings.Contains(open, "48;5;16") || strings.Contains(open, "40")
 			if want := !p.Reverse; fg != want || bg != want {
 				t.Errorf("%s at depth %d: %q", p.Name, depth, open)

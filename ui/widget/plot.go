@@ -27,7 +27,6 @@ func Plot(th *theme.Theme, values []int, top, w, h int, usual, full theme.Tone) 
 	out := make([]string, h)
 	for line := range out {
 		below := (h - 1 - line) * levels // what the lines below show of a column
-		var p pen
 		for _, v := range values {
 			style, level := th.Tone(usual), min(max(v, 0), top)*h*levels/top
 			if v >= top {
@@ -38,15 +37,13 @@ func Plot(th *theme.Theme, values []int, top, w, h int, usual, full theme.Tone) 
 			}
 			switch over := level - below; {
 			case over > 0:
-				p.write(style, th.Signs.Spark[min(over, levels)-1])
+				out[line] += style.Render(th.Signs.Spark[min(over, levels)-1])
 			case line == h-1:
-				p.write(th.Dim, th.Signs.Light)
+				out[line] += th.Dim.Render(th.Signs.Light)
 			default:
-				p.write(th.Dim, " ")
+				out[line] += " "
 			}
 		}
-		p.end()
-		out[line] = draw.Cut(string(p.b), w)
 	}
 	return out
 }

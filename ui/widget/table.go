@@ -522,18 +522,20 @@ func cellOf(r Row, i int) string {
 	return ""
 }
 
-// appendCell appends a cell of a row, as wide as its column.
-func (t *Table) appendCell(b []byte, r Row, c shownColumn) []byte {
+// drawCell draws a cell of a row, as wide as its column.
+func (t *Table) drawCell(r Row, c shownColumn) string {
+	s := cellOf(r, c.index)
 	switch d := t.Cursor.Columns.columns[c.index]; {
+	case c.width <= 0:
+		return ""
 	case d.Align != field.Left:
-		return t.appendNumber(b, t.Cursor.Columns.number(r, c.index), c)
+		return t.drawNumber(t.Cursor.Columns.number(r, c.index), c)
 	case d.ID:
-		return draw.AppendPad(b, draw.ID(cellOf(r, c.index), c.width), c.width)
+		s = draw.ID(s, c.width)
 	case d.Signed && c.width <= signOnly:
-		sign, _, _ := strings.Cut(cellOf(r, c.index), " ")
-		return draw.AppendFit(b, sign, c.width)
+		s, _, _ = strings.Cut(s, " ")
 	case d.CutMiddle:
-		return draw.AppendPad(b, draw.Middle(cellOf(r, c.index), c.width), c.width)
+		s = draw.Middle(s, c.width)
 	}
-	return draw.AppendFit(b, cellOf(r, c.index), c.width)
+	return draw.Fit(s, c.width)
 }

@@ -92,17 +92,14 @@ func (t *Table) View() string { return strings.Join(t.Lines(), "\n") }
 
 // drawHead draws the line of titles.
 func (t *Table) drawHead() string {
-	var p pen
 	left, right := t.Cursor.Columns.hidden()
-	zone := t.zone
-	if gutter := min(t.Cursor.Columns.gutter(), t.Cursor.Columns.w); left {
-		p.write(t.th.Accent, draw.Pad(t.th.Signs.Before, gutter))
-	} else {
-		p.write(t.th.Dim, draw.Space(gutter))
+	zone, line := t.zone, draw.Space(min(t.Cursor.Columns.gutter(), t.Cursor.Columns.w))
+	if left {
+		line = t.th.Accent.Render(draw.Fit(t.th.Signs.Before, len(line)))
 	}
 	for i, c := range t.Cursor.Columns.shown {
 		if i > 0 {
-			p.write(t.th.Dim, draw.Space(gap))
+			line += draw.Space(gap)
 		}
 		d := t.Cursor.Columns.columns[c.index]
 		title, style, room := d.Title, t.th.Dim, c.width
@@ -133,13 +130,12 @@ func (t *Table) drawHead() string {
 		default:
 			title = draw.FitRight(title, room)
 		}
-		p.write(style, title)
+		line += style.Render(title)
 		if more {
-			p.write(t.th.Accent, " "+t.th.Signs.Crumb)
+			line += t.th.Accent.Render(" " + t.th.Signs.Crumb)
 		}
 	}
-	p.end()
-	return t.Cursor.Columns.clip(string(p.b))
+	return t.Cursor.Columns.clip(line)
 }
 
 // headSigns is what the signs of order and cursor take in the head of column i.
@@ -163,56 +159,46 @@ func (t *tableColumns) need() int {
 }
 
 func (t *Table) drawRow(r Row, at int) string {
-	var p pen
-	style := t.th.Tone
-	if t.Cursor.isCursor(at) {
-		style = t.th.Selected
-		p.write(style(theme.Accent), t.th.Signs.Cursor)
-	} else {
-		p.write(theme.Style{}, " ")
+	on, signs := t.Cursor.isCursor(at), t.th.Signs
+	part := func(tone theme.Tone, s string) string {
+		switch {
+		case on:
+			return t.th.Selected(tone).Render(s)
+		case strings.Trim(s, " ") == "":
+			return s
+		}
+		return t.th.Tone(tone).Render(s)
 	}
+	cursor, sign, mark := " ", draw.Fit(r.Sign, 1), " "
+	if on {
+		cursor = signs.Cursor
+	}
+	tone := r.Tone
 	switch marked := t.marks.has[r.ID]; {
 	case marked && r.Sign == "": // it does not touch the cell
-		p.write(style(theme.Accent), t.th.Signs.Mark)
-		p.write(style(theme.Plain), " ")
+		sign, tone = signs.Mark, theme.Accent
 	case marked:
-		t.drawSign(&p, r, style)
-		p.write(style(theme.Accent), t.th.Signs.Mark)
-	default:
-		t.drawSign(&p, r, style)
-		p.write(style(theme.Plain), " ")
+		mark = signs.Mark
 	}
+	line := part(theme.Accent, cursor) + part(tone, sign) + part(theme.Accent, mark)
 	for i, c := range t.Cursor.Columns.shown {
-		switch {
-		case i > 0 && c.index == t.cell && t.Cursor.isCursor(at):
-			p.write(style(theme.Accent), draw.PadLeft(t.th.Signs.Cursor, gap))
-		case i > 0:
-			p.write(style(theme.Plain), draw.Space(gap))
+		between := ""
+		if on && c.index == t.cell {
+			between = signs.Cursor
+		}
+		if i > 0 {
+			line += part(theme.Accent, draw.PadLeft(between, gap))
 		}
 		tone := theme.Plain
 		if c.index < len(r.Tones) {
 			tone = r.Tones[c.index]
 		}
-		if c.width > 0 {
-			p.set(style(tone))
-			p.b = t.appendCell(p.b, r, c)
-		}
+		line += part(tone, t.drawCell(r, c))
 	}
-	if t.Cursor.isCursor(at) {
-		p.write(style(theme.Plain), draw.Space(t.Cursor.Columns.w-t.Cursor.Columns.need()))
+	if on {
+		line += part(theme.Plain, draw.Space(t.Cursor.Columns.w-t.Cursor.Columns.need()))
 	}
-	p.end()
-	return t.Cursor.Columns.clip(string(p.b))
-}
-
-// drawSign writes the gutter cell of the row's sign.
-func (t *Table) drawSign(p *pen, r Row, style func(theme.Tone) theme.Style) {
-	if r.Sign == "" {
-		p.write(style(theme.Plain), " ")
-		return
-	}
-	p.set(style(r.Tone))
-	p.b = draw.AppendFit(p.b, r.Sign, 1)
+	return t.Cursor.Columns.clip(line)
 }
 
 // drawNotice draws what is in the place of rows, in at most h lines.
@@ -232,23 +218,16 @@ func (t *Table) drawNotice(h int) []string {
 
 // drawFoot draws the line below n rows.
 func (t *Table) drawFoot(n int) string {
-	var p pen // the number that changes with each key is plain: fewer bytes
+	line := "" // the number that changes with each key is plain: fewer bytes
 	switch {
 	case n > 0 && t.Cursor.blurred: // it has no cursor to count
-		p.b = append(p.b, format.Plural(n, "row", "rows")...)
+		line = format.Plural(n, "row", "rows")
 	case n > 0:
-		p.b = format.AppendCount(p.b, t.Cursor.at+1)
-		p.write(t.th.Dim, " of ")
-		p.b = format.AppendCount(p.b, n)
+		line = format.Count(t.Cursor.at+1) + t.th.Dim.Render(" of "+format.Count(n))
 	}
 	if marked := len(t.marks.order); marked > 0 {
-		p.write(t.th.Dim, " ")
-		p.write(t.th.Dim, t.th.Signs.Sep)
-		p.write(t.th.Dim, " ")
-		p.b = append(format.AppendCount(p.b, marked), " marked"...)
+		line += t.th.Dim.Render(" " + t.th.Signs.Sep + " " + format.Count(marked) + " marked")
 	}
-	p.end()
-	line := string(p.b)
 	if t.note != "" {
 		line = draw.Spread(t.th.Warn.Render(t.note), line, t.Cursor.Columns.w)
 	}
@@ -256,35 +235,6 @@ func (t *Table) drawFoot(n int) string {
 		line = draw.Lay([]string{line}, t.Cursor.Columns.w, 1)[0]
 	}
 	return line
-}
-
-// pen joins neighbours of the same style into one sequence.
-type pen struct {
-	b   []byte
-	now theme.Style
-}
-
-func (p *pen) write(s theme.Style, t string) {
-	if t != "" {
-		p.set(s)
-		p.b = append(p.b, t...)
-	}
-}
-
-// set makes what follows have a style.
-func (p *pen) set(s theme.Style) {
-	if s != p.now {
-		p.end()
-		p.b = append(p.b, s.Open()...)
-		p.now = s
-	}
-}
-
-func (p *pen) end() {
-	if p.now != (theme.Style{}) {
-		p.b = append(p.b, p.now.Shut()...)
-		p.now = theme.Style{}
-	}
 }
 
 // moreSign is what the sign behind the last title takes, where more columns follow.
@@ -661,16 +611,16 @@ func (t *tableColumns) wanted(i int, rows []Row) bool {
 	return want != was
 }
 
-// appendNumber appends a number, placed by the points of its column or at its right edge. One that does not fit
+// drawNumber draws a number, placed by the points of its column or at its right edge. One that does not fit
 // does not move the others.
-func (t *Table) appendNumber(b []byte, s string, c shownColumn) []byte {
+func (t *Table) drawNumber(s string, c shownColumn) string {
 	switch {
-	case len(s) > c.width && draw.Width(s) > c.width:
-		return draw.AppendPadLeft(b, tooWide(s, c.width), c.width)
+	case draw.Width(s) > c.width:
+		return draw.PadLeft(tooWide(s, c.width), c.width)
 	case t.Cursor.Columns.columns[c.index].Align == field.Decimal:
-		return t.points[c.index].Append(b, s)
+		return t.points[c.index].Put(s)
 	}
-	return draw.AppendPadLeft(b, s, c.width)
+	return draw.PadLeft(s, c.width)
 }
 
 // tooWide is a number that does not fit into w cells: its leading digits, a sign that
