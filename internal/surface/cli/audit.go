@@ -19,6 +19,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/auditfilter"
 	"opdeck/internal/domain/followup"
+	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/present"
 )
 
@@ -31,14 +32,14 @@ var auditCommands = commands{
 func auditListCommand(r *root) *cobra.Command {
 	var q audit.Query
 	var phase, from, until, operation, customer, expr string
-	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time\n" +
-		"(2026-01-31, 2026-01-31T12:00:00Z) or how long ago (2h, 30m)."}
+	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time as filters\n" +
+		"do: 2026-01-31, 2026-01-31T12:00Z, monday, \"26 Nov\", or how long ago (2h, 30m)."}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[recordsJSON, recordJSON]) error {
 		var err error
-		if q.From, err = when(from, a.Now()); err != nil {
+		if q.From, err = r.when("from", from, a.Now()); err != nil {
 			return err
 		}
-		if q.Until, err = when(until, a.Now()); err != nil {
+		if q.Until, err = r.when("until", until, a.Now()); err != nil {
 			return err
 		}
 		q.Phase = audit.Phase(phase)
@@ -88,20 +89,16 @@ func auditListCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-// when parses a time or an age; "" is the zero time.
-func when(s string, now time.Time) (time.Time, error) {
+// when reads the time that a flag names, as filters read it; "" is the zero time.
+func (r *root) when(flag, s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", "2006-01-02"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t, nil
-		}
+	t, err := filter.ReadTime(s, now.In(r.zone))
+	if err != nil {
+		err = usage("--%s: %s", flag, err)
 	}
-	if d, err := time.ParseDuration(s); err == nil && d > 0 {
-		return now.Add(-d), nil
-	}
-	return time.Time{}, usage("%q is not a time; write 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago", s)
+	return t, err
 }
 
 // recordsJSON is a page of records; next is the value of --before for the next page, 0 for none.

@@ -37,7 +37,7 @@ func eventListCommand(r *root) *cobra.Command {
 	cmd := f.times(f.flags(&cobra.Command{Long: "With --follow it prints one line per new event until interrupted, " +
 		"after the last --limit ones\nif that is given."}))
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[eventJSON]) error {
-		choose, err := f.choose(ctx, a, r.zone)
+		choose, err := f.choose(r, ctx, a)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ const lookEvery = time.Second
 // follow prints the new events that the flags ask for, after the last ones, until ctx ends. Events of other contexts
 // have seq numbers in between.
 func follow(ctx context.Context, a *app.App, f *eventFilter, last int, out one[eventJSON]) error {
-	choose, err := f.choose(ctx, a, out.r.zone)
+	choose, err := f.choose(out.r, ctx, a)
 	if err != nil {
 		return err
 	}
@@ -314,13 +314,13 @@ func (f *eventFilter) flags(cmd *cobra.Command) *cobra.Command {
 }
 
 func (f *eventFilter) times(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&f.since, "from", "", "received at or after (2026-01-31, or 2h for two hours ago)")
+	cmd.Flags().StringVar(&f.since, "from", "", "received at or after (2026-01-31, monday, or 2h for two hours ago)")
 	cmd.Flags().StringVar(&f.until, "until", "", "received before")
 	return cmd
 }
 
-// choose builds the filter from the flags, for the person of ctx, with its days in zone.
-func (f *eventFilter) choose(ctx context.Context, a *app.App, zone *time.Location) (eventfilter.Expr, error) {
+// choose builds the filter from the flags, for the person of ctx, with its days in the zone that is shown.
+func (f *eventFilter) choose(r *root, ctx context.Context, a *app.App) (eventfilter.Expr, error) {
 	var terms []string
 	for _, flag := range []struct {
 		name         string
@@ -341,8 +341,9 @@ func (f *eventFilter) choose(ctx context.Context, a *app.App, zone *time.Locatio
 	if f.waiting {
 		terms = append(terms, "has:waiting")
 	}
-	for _, end := range []struct{ given, term string }{{f.since, "received>="}, {f.until, "received<"}} {
-		t, err := when(end.given, a.Now())
+	for _, end := range []struct{ flag, given, term string }{{"from", f.since, "received>="},
+		{"until", f.until, "received<"}} {
+		t, err := r.when(end.flag, end.given, a.Now())
 		if err != nil {
 			return eventfilter.Expr{}, err
 		}
@@ -358,7 +359,7 @@ func (f *eventFilter) choose(ctx context.Context, a *app.App, zone *time.Locatio
 		terms = append(terms, "("+f.expr+")")
 	}
 	e, err = eventfilter.Parse(strings.Join(terms, " "))
-	return e.For(ctx).In(zone), err
+	return e.For(ctx).In(r.zone), err
 }
 
 // rejectedJSON is a rejected delivery for programs.

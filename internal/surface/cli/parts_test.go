@@ -28,17 +28,21 @@ func TestWanted(t *testing.T) {
 
 func TestWhen(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	zone := time.FixedZone("", 2*3600)
+	r := &root{zone: zone}
 	for in, want := range map[string]time.Time{
-		"": {}, "2h": now.Add(-2 * time.Hour), "2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC),
-		"2026-01-31T10:00:00Z": time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC), "2026-01-31T10:00": time.Date(2026, 1, 31, 10,
-			0, 0, 0, time.UTC),
+		"": {}, "2h": now.Add(-2 * time.Hour), "2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, zone),
+		"2026-01-31T10:00:00Z": time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC),
+		"2026-01-31T10:00":     time.Date(2026, 1, 31, 10, 0, 0, 0, zone),
+		"yesterday":            time.Date(2026, 2, 28, 0, 0, 0, 0, zone),
+		"26 Nov":               time.Date(2025, 11, 26, 0, 0, 0, 0, zone),
 	} {
-		if got, err := when(in, now); err != nil || !got.Equal(want) {
+		if got, err := r.when("from", in, now); err != nil || !got.Equal(want) {
 			t.Errorf("%q gives %s %v", in, got, err)
 		}
 	}
-	for _, in := range []string{"yesterday", "-2h", "0s", "2026-13-01"} {
-		if _, err := when(in, now); err == nil {
+	for _, in := range []string{"sometime", "-2h", "2026-13-01", "05/06"} {
+		if _, err := r.when("from", in, now); err == nil {
 			t.Errorf("%q is taken", in)
 		}
 	}

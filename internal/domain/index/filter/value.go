@@ -86,19 +86,36 @@ func (p *parser[T]) point(f Field[T], s string, whole bool, pos int) (val Value,
 		val.lo = point{set: true, num: n}
 		return val, nil, nil
 	}
+	at, err := readTime(pos, s)
+	val.lo = point{set: true, at: &at}
+	return val, nil, err
+}
+
+// readTime reads a moment or an age.
+func readTime(pos int, s string) (at moment, err error) {
 	at, ok := readAge(s)
 	both := ""
 	if !ok {
 		at, ok, both = readMoment(s)
 	}
-	switch val.lo = (point{set: true, at: &at}); {
+	switch {
 	case both != "":
-		return val, nil, fail(pos, "%q can be %s.", "Write the month as a word.", s, both)
+		err = fail(pos, "%q can be %s.", "Write the month as a word.", s, both)
 	case !ok:
-		return val, nil, fail(pos, "%q is not a time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age "+
+		err = fail(pos, "%q is not a time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age "+
 			`(30m, 2h, 3d, 2w), or a day as people say it: today, monday, "last week", "26 Nov", 26/11.`, s)
 	}
-	return val, nil, nil
+	return at, err
+}
+
+// ReadTime reads a time as filters do, and returns its beginning. Days are those of now's zone. The error is an *Error.
+func ReadTime(s string, now time.Time) (time.Time, error) {
+	at, err := readTime(0, s)
+	if err != nil {
+		return time.Time{}, err
+	}
+	from, _ := at.span(now, false)
+	return from, nil
 }
 
 // twins are v, and if v is a time of day that clocks can show twice, the second time too.
