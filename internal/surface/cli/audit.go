@@ -32,8 +32,8 @@ var auditCommands = commands{
 func auditListCommand(r *root) *cobra.Command {
 	var q audit.Query
 	var phase, from, until, operation, customer, expr string
-	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time as filters\n" +
-		"do: 2026-01-31, 2026-01-31T12:00Z, monday, \"26 Nov\", or how long ago (2h, 30m)."}
+	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time as\n" +
+		"filters do: 2026-01-31, 2026-01-31T12:00Z, monday, \"26 Nov\", or how long ago (2h, 30m)."}
 	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[recordsJSON, recordJSON]) error {
 		var err error
 		if q.From, err = r.when("from", from, a.Now()); err != nil {
