@@ -188,9 +188,10 @@ func (d Driver) Dialog() any {
 		return Question{o.c, o.typed}
 	case *input:
 		return o.model.form().described()
-	case *opener:
-		return o.asked()
 	case *menu:
+		if o.kind != "" {
+			return o.asked()
+		}
 		return o.Choose
 	case *explain:
 		return o.e
@@ -222,7 +223,7 @@ func (d Driver) Submit(text []string, secrets []secret.Value) tea.Cmd {
 		switch o := o.(type) {
 		case *input:
 			a, cmd, _ = o.take(d.Shell, Values{text: text, secrets: secrets})
-		case *opener:
+		case *menu:
 			a = do(func(s *Shell) tea.Cmd { return s.OpenTyped(o.kind, text[0]) })
 		}
 		return a, cmd

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -15,22 +17,24 @@ import (
 	"opdeck/ui/widget"
 )
 
-// menu is a list with a typed filter: the palette, views, sorts.
+// menu is a list with a typed filter: the palette, views, sorts, and what opens an operation.
 type menu struct {
 	dialog
 	Choose // if More is set, the last of Items is the one that reads further items
 	edit   widget.Edit
 	hits   []int  // indexes of Items
-	at     int    // into hits, then found
+	at     int    // into hits, then rows; -1: none is marked
 	reads  search // further items
+	k      keymap.Menu
 
 	refuses bool // pick also gets items that are off, and shows the reason
-	k       keymap.Menu
 
-	finds bool // lists local objects below the items
-	seek  search
-	found []Found // objects that match the typed text
-	enter bool    // enter was pressed before they arrived
+	finds bool     // lists local objects below the items
+	kind  string   // of the place that they are opened as, for the menu that opens an operation; else ""
+	found foundMsg // by the typed text; without text, those that were opened last
+	rows  []Found  // that can be chosen
+	enter bool     // enter was pressed before they arrived
+	note  string   // why enter had no effect
 }
 
 func newMenu(s *window, owner screenID, c Choose) *menu {
@@ -39,17 +43,55 @@ func newMenu(s *window, owner screenID, c Choose) *menu {
 	return m
 }
 
+// AskID asks for an operation and opens its place of that kind.
+func (s *Shell) AskID(kind string) tea.Cmd {
+	title := "Open an operation"
+	if kind == KindDocuments {
+		title = "Documents of an operation"
+	}
+	m := newMenu(s.win, 0, Choose{Title: title})
+	m.finds, m.kind, m.at, m.edit.Max = true, kind, -1, maxTyped
+	s.dialogs.push(m)
+	return m.look(s)
+}
+
+const typedHint = "an id or its beginning, an amount, a day, a reference, a name"
+
+// maxTyped is the length in characters of a text to search: a list of some hundred ids.
+const maxTyped = 16000
+
+// asked returns the menu that opens an operation as a form, for plain mode.
+func (m *menu) asked() Ask {
+	return Ask{Title: m.Title, Verb: "open", Fields: []widget.Field{{Label: "Operation", Hint: typedHint, Max: maxTyped,
+		Check: func(v string) error {
+			if v == "" {
+				return errors.New("type " + typedHint)
+			}
+			return nil
+		}}}}
+}
+
 func (m *menu) filter() {
-	m.hits, m.at = ranked(m.Items, m.edit.Value()), 0
+	m.hits = ranked(m.Items, m.edit.Value())
 	if i := len(m.Items) - 1; m.More != nil && !slices.Contains(m.hits, i) {
 		m.hits = append(m.hits, i)
 	}
 }
 
 // shown is the number of lines that can be chosen.
-func (m *menu) shown() int { return len(m.hits) + len(m.found) }
+func (m *menu) shown() int { return len(m.hits) + len(m.rows) }
 
-func (m *menu) keys() []keymap.Key { return keymap.All(m.k) }
+func (m *menu) keys() []keymap.Key {
+	if m.kind == "" {
+		return keymap.All(m.k)
+	}
+	open, does := m.k.Choose, "open"
+	if m.at < 0 && m.shown() > 0 { // ambiguous: see choose
+		does = "mark the first"
+	}
+	open.SetHelp(open.Help().Key, does)
+	return []keymap.Key{open, m.k.Up, m.k.Down, m.k.Close}
+}
 
 func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch {
@@ -69,63 +111,132 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		return m.remembering(a), nil, true
 	case m.k.Choose.Match(p) && m.onMore():
 		return nil, m.readOn(s), false
-	case m.k.Choose.Match(p) && m.shown() > 0:
-		return m.choose()
+	case m.k.Choose.Match(p) && m.found.busy && (m.kind != "" || m.shown() == 0):
+		m.enter = true
 	case m.k.Choose.Match(p):
-		m.enter = m.seek.busy
+		return m.choose()
 	default:
 		if m.edit.Type(p) {
 			m.filter()
-			m.enter, m.found = false, nil
+			if m.enter = false; m.kind == "" {
+				m.at, m.rows = 0, nil
+			}
 			return nil, m.look(s), false
 		}
 	}
 	return nil, nil, false
 }
 
-// look finds objects that match the typed text; without text, the last
-// opened ones.
-func (m *menu) look(s *Shell) tea.Cmd {
-	if !m.finds || s.win.opt.Finder == nil {
-		return nil
-	}
-	return s.ask(m, &m.seek, strings.TrimSpace(m.edit.Value()), true)
+// search numbers the queries of one dialog; a new one cancels the previous one.
+type search struct {
+	n      uint64
+	busy   bool
+	cancel context.CancelFunc
 }
 
-// take lists objects below the items, so that no line moves.
-func (m *menu) take(s *Shell, f foundMsg) tea.Cmd {
-	m.seek.busy = false
-	m.found = f.finding.Matches
-	if !f.recent && len(m.hits) == 0 {
-		m.found = f.finding.rows(f.typed)
+// begin starts a new query.
+func (q *search) begin(ctx context.Context) (uint64, context.Context) {
+	if q.cancel != nil {
+		q.cancel()
 	}
-	if !m.enter || len(m.found) == 0 {
+	ctx, q.cancel = context.WithCancel(ctx)
+	q.n++
+	q.busy = true
+	return q.n, ctx
+}
+
+// foundMsg is what was found for a menu by a typed text, or the last opened objects without text.
+type foundMsg struct {
+	of      *menu
+	search  // of this answer; of a menu, the present one
+	typed   string
+	finding Finding
+	err     error
+}
+
+// look finds objects by the typed text.
+func (m *menu) look(s *Shell) tea.Cmd {
+	find := s.win.opt.Finder
+	if !m.finds || find == nil && m.kind == "" {
 		return nil
 	}
-	m.enter = false
-	if f.finding.Only == "" && len(m.found) > 1 { // the text is ambiguous
+	n, ctx := m.found.begin(s.win.root)
+	q := s.win.search(strings.TrimSpace(m.edit.Value()), m.kind == "")
+	answer := foundMsg{of: m, search: search{n: n}, typed: q.Text}
+	if find == nil {
+		answer.finding = unsearched(q.Text)
+		return s.onFound(answer)
+	}
+	return func() tea.Msg {
+		if q.Text == "" {
+			answer.finding.Matches, answer.err = find.Recent(ctx)
+		} else {
+			answer.finding, answer.err = find.Find(ctx, q)
+		}
+		return answer
+	}
+}
+
+// onFound lists objects below the items of the menu that asked, so that no line moves, unless it is closed or the text
+// is another one. It chooses the only one if enter was pressed before.
+func (s *Shell) onFound(f foundMsg) tea.Cmd {
+	m := f.of
+	if !slices.Contains(s.dialogs.overlays, overlay(m)) || m.found.n != f.n {
 		return nil
 	}
-	a, cmd, _ := m.choose()
-	s.dialogs.remove(m)
+	f.search, f.busy = m.found.search, false
+	m.found, m.note = f, f.finding.Wrong
+	m.rows = f.finding.Matches
+	if f.typed != "" && len(m.hits) == 0 {
+		m.rows = f.finding.rows(f.typed)
+	}
+	if f.err != nil {
+		m.note = indexError(f.err)
+	}
+	one := len(m.rows) == 1 || f.finding.Only != ""
+	if m.kind != "" {
+		if m.at = -1; len(m.rows) > 0 && (one || f.typed == "" || f.finding.IDs > 0) {
+			m.at = 0
+		}
+	}
+	if !m.enter {
+		return nil
+	}
+	if m.enter = false; m.kind == "" && !one { // nothing, or the text is ambiguous
+		return nil
+	}
+	a, cmd, done := m.choose()
+	if done {
+		s.dialogs.remove(m)
+	}
 	return tea.Batch(cmd, s.finish(m, a, nil))
 }
 
+// choose takes the marked line. None is marked while the text of what opens an operation is ambiguous.
 func (m *menu) choose() (Action, tea.Cmd, bool) {
-	if n := m.at - len(m.hits); n >= 0 {
-		to := m.found[n].Place
+	switch {
+	case m.shown() == 0 && m.kind != "" && m.found.typed == "":
+		m.note = "Type what a list shows of the operation: " + typedHint + "."
+	case m.shown() == 0 && m.kind != "":
+		m.note = m.found.finding.nothing(m.found.typed)
+	case m.at < 0:
+		m.at, m.note = 0, "Several matches: choose one."
+	case m.at >= len(m.hits) && m.shown() > 0:
+		to := m.rows[m.at-len(m.hits)].in(m.kind)
 		return do(func(s *Shell) tea.Cmd { return s.route.open(to) }), nil, true
+	case m.shown() > 0:
+		i := m.hits[m.at]
+		why := m.Items[i].Why
+		if why != "" && !m.refuses {
+			return Notify{Level: Denied, Text: why}, nil, false
+		}
+		if m.Pick == nil {
+			return nil, nil, true
+		}
+		a, cmd := m.picked(i)
+		return a, cmd, why == ""
 	}
-	i := m.hits[m.at]
-	why := m.Items[i].Why
-	if why != "" && !m.refuses {
-		return Notify{Level: Denied, Text: why}, nil, false
-	}
-	if m.Pick == nil {
-		return nil, nil, true
-	}
-	a, cmd := m.picked(i)
-	return a, cmd, why == ""
+	return nil, nil, false
 }
 
 // picked returns the result of an item.
@@ -143,32 +254,64 @@ func (m *menu) remembering(a Action) Action {
 }
 
 func (m *menu) panel(s *Shell, w, h int, _ time.Time) panel {
-	width := wideDialog(w)
+	th, width := s.win.th, wideDialog(w)
 	if !m.finds { // it needs only the width of its items, which are all known
 		width = max(dialogWidth, min(choicesWidth(m.Items)+4, width))
 	}
 	in := max(min(w, width)-4, 1)
-	lines := []string{s.win.th.Accent.Render("/ ") + m.edit.View(s.win.th, max(in-2, 1), true, "type to filter")}
+	sign, hint := "/", "type to filter"
+	if m.kind != "" {
+		sign, hint = th.Signs.Crumb, typedHint
+	}
+	lines := []string{th.Accent.Render(sign+" ") + m.edit.View(th, max(in-2, 1), true, hint)}
+	for _, l := range m.notes(th, in) {
+		if len(lines) < h-2 {
+			lines = append(lines, l)
+		}
+	}
 	list := make([]Choice, 0, m.shown())
 	for _, i := range m.hits {
 		list = append(list, m.Items[i])
 	}
-	list = append(list, s.win.choices(m.found)...)
-	rows := max(min(h-3, len(m.Items)), 1) // the height of the whole list, so that it does not move while the person types
+	list = append(list, s.win.choices(m.rows)...)
+	p := panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tone: theme.Accent}
+	room := h - 2 - len(lines)
 	if m.finds {
-		rows = max(min(h-3-hangsAt, len(list)), 1)
+		room -= hangsAt
 	}
-	switch {
-	case len(list) == 0 && m.seek.busy:
-		lines = append(lines, s.win.th.Dim.Render("Searching the index …"))
+	p.tail = append(lines, choiceLines(th, list, m.at, in, max(room, 1), false)...)
+	if !m.finds { // the height of the whole list, so that it does not move while the person types
+		p.tail = draw.Lay(p.tail, in, max(min(h-3, len(m.Items)), 1)+1)
+	}
+	return p
+}
+
+// notes are what is said above the lines of the menu: why enter had no effect, and what is listed or why nothing is.
+func (m *menu) notes(th *theme.Theme, w int) (out []string) {
+	if m.note != "" && m.kind != "" {
+		for _, l := range draw.Wrap(th.Signs.Warn+" "+m.note, w) {
+			out = append(out, th.Warn.Render(l))
+		}
+	}
+	head := ""
+	switch none := m.shown() == 0; {
+	case m.kind != "" && m.found.typed == "" && !none:
+		head = "Recently opened"
+	case m.found.busy && (none || m.kind != ""):
+		head = "Searching the index …"
+	case m.kind != "" && m.found.typed != "" && m.found.finding.missed():
+		head = m.found.finding.nothing(m.found.typed)
 	case m.takes():
-		lines = append(lines, s.win.th.Dim.Render(draw.Cut("No match; "+m.k.Choose.Help().Key+" uses what you typed.", in)))
-	case len(list) == 0:
-		lines = append(lines, s.win.th.Dim.Render(draw.Cut("No match; backspace widens the search.", in)))
+		head = "No match; " + m.k.Choose.Help().Key + " uses what you typed."
+	case none && m.kind == "":
+		head = "No match; backspace widens the search."
 	}
-	lines = append(lines, choiceLines(s.win.th, list, m.at, in, rows, false)...)
-	return panel{title: m.Title, foot: m.Foot, width: width, hangs: m.finds, tail: draw.Lay(lines, in, rows+1),
-		tone: theme.Accent}
+	if head != "" && head != m.note {
+		for _, l := range draw.Wrap(head, w) {
+			out = append(out, th.Dim.Render(l))
+		}
+	}
+	return out
 }
 
 // choicesWidth is the width in cells of a list of choices without cuts: the cursor, the

@@ -493,9 +493,9 @@ func (f Finding) rows(typed string) []Found {
 	return out
 }
 
-// in is the found place, and of an operation the place of that kind.
+// in is the found place, and of an operation the place of that kind, if one is given.
 func (f Found) in(kind string) Place {
-	if f.Place.Kind == KindOperation {
+	if f.Place.Kind == KindOperation && kind != "" {
 		return Place{Kind: kind, ID: f.Place.ID}
 	}
 	return f.Place
