@@ -171,7 +171,7 @@ func (d Driver) Home() tea.Cmd {
 	if d.Root() {
 		return nil
 	}
-	return d.Shell.route.unwind(0)
+	return d.Shell.route.goTo(0, Place{}, nil)
 }
 
 // Elapse applies the effects of time: it masks revealed values again.

@@ -524,21 +524,22 @@ func (s *Shell) reveal() tea.Cmd {
 		return tea.Batch(s.status.notify(Info, "Values are masked again."), s.route.broadcast(DisplayChanged{}))
 	}
 	if s.win.opt.Reveal == nil {
-		return s.revealed(revealedMsg{})
+		return s.revealed(nil)
 	}
 	ask, ctx, at := s.win.opt.Reveal, s.win.root, Place{}
 	if st := s.stack.top(); st != nil {
 		at = st.screen.Place()
 	}
-	return func() tea.Msg { return revealedMsg{ask(ctx, at)} }
+	return func() tea.Msg {
+		err := ask(ctx, at)
+		return do(func(s *Shell) tea.Cmd { return s.revealed(err) })
+	}
 }
 
-// revealedMsg is the answer whether masked values may be shown.
-type revealedMsg struct{ err error }
-
-func (s *Shell) revealed(m revealedMsg) tea.Cmd {
-	if m.err != nil {
-		return s.status.notify(Denied, api.AsError(m.err).Public)
+// revealed shows masked values, unless they may not be shown.
+func (s *Shell) revealed(err error) tea.Cmd {
+	if err != nil {
+		return s.status.notify(Denied, api.AsError(err).Public)
 	}
 	s.win.shown.revealed = s.win.now().Add(revealFor)
 	return tea.Batch(s.status.notify(Warning, "Masked values are shown for 30 s."), s.route.broadcast(DisplayChanged{}))
@@ -551,20 +552,6 @@ func (s *Shell) maskAgain(now time.Time) tea.Cmd {
 	}
 	s.win.shown.revealed = time.Time{}
 	return s.route.broadcast(DisplayChanged{})
-}
-
-// themeKept is the result of saving the person's theme.
-type themeKept struct {
-	shown string // the theme's name
-	err   error
-}
-
-// onThemeKept says whether the theme will be the same the next time.
-func (s *Shell) onThemeKept(msg themeKept) tea.Cmd {
-	if msg.err != nil {
-		return s.status.notify(Warning, "Theme "+msg.shown+" until you quit: the choice could not be saved.")
-	}
-	return s.status.notify(Info, "Theme "+msg.shown+", saved for you.")
 }
 
 // VerdictFacts is what is wrong, as far as known. The header and the screens print it and conclude nothing by

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -457,13 +458,6 @@ func (c Clip) needs() string {
 	return ""
 }
 
-// copiedMsg is the result of writing the sequence.
-type copiedMsg struct {
-	what  string
-	known bool // a multiplexer has it
-	err   error
-}
-
 // copy returns a command that sends text to the terminal.
 func (s *statusLine) copy(c Copy) tea.Cmd {
 	if s.win.opt.Report != nil {
@@ -480,23 +474,21 @@ func (s *statusLine) copy(c Copy) tea.Cmd {
 	}
 	write, ctx := s.win.opt.Copy, s.win.root
 	return func() tea.Msg {
-		if clip.Buffer != nil && clip.Buffer(ctx, c.Text) == nil {
-			return copiedMsg{what: c.What, known: true}
+		known, err := true, error(nil)
+		if clip.Buffer == nil || clip.Buffer(ctx, c.Text) != nil {
+			known, err = false, write(sequences)
 		}
-		return copiedMsg{what: c.What, err: write(sequences)}
+		return do(func(s *Shell) tea.Cmd { return s.status.copied(cmp.Or(c.What, "text"), known, err) })
 	}
 }
 
-// copied shows the notice. Only a multiplexer answers; a terminal does not, so that nothing is claimed.
-func (s *statusLine) copied(m copiedMsg) tea.Cmd {
-	if m.err != nil {
-		return s.notify(Error, "Not copied: "+m.err.Error()+".")
-	}
-	what := m.what
-	if what == "" {
-		what = "text"
-	}
-	if m.known {
+// copied shows the notice. known: a multiplexer has it. Only a multiplexer answers; a terminal does not, so that
+// nothing is claimed.
+func (s *statusLine) copied(what string, known bool, err error) tea.Cmd {
+	switch {
+	case err != nil:
+		return s.notify(Error, "Not copied: "+err.Error()+".")
+	case known:
 		return s.notify(Success, "Copied "+what+" to tmux, which hands it on to the clipboard.")
 	}
 	return s.notify(Success, "Sent "+what+" to the terminal's clipboard."+s.win.opt.Clip.needs())

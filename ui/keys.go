@@ -122,26 +122,18 @@ type barred struct {
 // known finds a key among those of the screen, then among the global ones.
 // The key says whether it is off; one that is on in a list is not off.
 func (s *window) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
-	own := top.screen.Keys()
-	for i := range own {
-		switch k := &own[i]; {
-		case !k.Pressed(p):
-		case k.Enabled():
-			return keymap.Key{}, true
-		case !known:
-			off, known = *k, true
+	for _, keys := range [][]keymap.Key{top.screen.Keys(), keymap.Join(s.keys.Nav, s.keys.Global)} {
+		for _, k := range keys {
+			switch {
+			case !k.Pressed(p):
+			case k.Enabled():
+				return keymap.Key{}, true
+			case !known:
+				off, known = k, true
+			}
 		}
-	}
-	if known {
-		return off, true
-	}
-	for _, k := range s.keys.Shared() {
-		switch {
-		case !k.Pressed(p):
-		case k.Enabled():
-			return keymap.Key{}, true
-		case !known:
-			off, known = *k, true
+		if known {
+			break
 		}
 	}
 	return off, known
@@ -224,7 +216,7 @@ func (s *router) jump(p keymap.Press) (tea.Cmd, bool) {
 func (s *router) visit(p Place) tea.Cmd {
 	top := s.stack.top()
 	if top != nil && top.visited && !s.stack.root() && isSide(top.screen.Place().Kind) && s.stack.indexOf(p) < 0 {
-		cmd := s.replace(top, p)
+		cmd := s.replace(p)
 		s.stack.top().visited = true
 		return cmd
 	}

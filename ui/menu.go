@@ -29,12 +29,13 @@ type menu struct {
 
 	refuses bool // pick also gets items that are off, and shows the reason
 
-	finds bool     // lists local objects below the items
-	kind  string   // of the place that they are opened as, for the menu that opens an operation; else ""
-	found foundMsg // by the typed text; without text, those that were opened last
-	rows  []Found  // that can be chosen
-	enter bool     // enter was pressed before they arrived
-	note  string   // why enter had no effect
+	finds bool   // lists local objects below the items
+	kind  string // of the place that they are opened as, for the menu that opens an operation; else ""
+	seek  search
+	found found   // by the typed text; without text, those that were opened last
+	rows  []Found // that can be chosen
+	enter bool    // enter was pressed before they arrived
+	note  string  // why enter had no effect
 }
 
 func newMenu(s *window, owner screenID, c Choose) *menu {
@@ -111,7 +112,7 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		return m.remembering(a), nil, true
 	case m.k.Choose.Match(p) && m.onMore():
 		return nil, m.readOn(s), false
-	case m.k.Choose.Match(p) && m.found.busy && (m.kind != "" || m.shown() == 0):
+	case m.k.Choose.Match(p) && m.seek.busy && (m.kind != "" || m.shown() == 0):
 		m.enter = true
 	case m.k.Choose.Match(p):
 		return m.choose()
@@ -145,13 +146,11 @@ func (q *search) begin(ctx context.Context) (uint64, context.Context) {
 	return q.n, ctx
 }
 
-// foundMsg is what was found for a menu by a typed text, or the last opened objects without text.
-type foundMsg struct {
-	of      *menu
-	search  // of this answer; of a menu, the present one
-	typed   string
-	finding Finding
-	err     error
+// found is what was found for a menu by a typed text, or the last opened objects without text.
+type found struct {
+	Finding
+	typed string
+	err   error
 }
 
 // look finds objects by the typed text.
@@ -160,42 +159,39 @@ func (m *menu) look(s *Shell) tea.Cmd {
 	if !m.finds || find == nil && m.kind == "" {
 		return nil
 	}
-	n, ctx := m.found.begin(s.win.root)
+	n, ctx := m.seek.begin(s.win.root)
 	q := s.win.search(strings.TrimSpace(m.edit.Value()), m.kind == "")
-	answer := foundMsg{of: m, search: search{n: n}, typed: q.Text}
 	if find == nil {
-		answer.finding = unsearched(q.Text)
-		return s.onFound(answer)
+		return s.onFound(m, n, found{unsearched(q.Text), q.Text, nil})
 	}
 	return func() tea.Msg {
+		f := found{typed: q.Text}
 		if q.Text == "" {
-			answer.finding.Matches, answer.err = find.Recent(ctx)
+			f.Matches, f.err = find.Recent(ctx)
 		} else {
-			answer.finding, answer.err = find.Find(ctx, q)
+			f.Finding, f.err = find.Find(ctx, q)
 		}
-		return answer
+		return do(func(s *Shell) tea.Cmd { return s.onFound(m, n, f) })
 	}
 }
 
 // onFound lists objects below the items of the menu that asked, so that no line moves, unless it is closed or the text
 // is another one. It chooses the only one if enter was pressed before.
-func (s *Shell) onFound(f foundMsg) tea.Cmd {
-	m := f.of
-	if !slices.Contains(s.dialogs.overlays, overlay(m)) || m.found.n != f.n {
+func (s *Shell) onFound(m *menu, n uint64, f found) tea.Cmd {
+	if !slices.Contains(s.dialogs.overlays, overlay(m)) || m.seek.n != n {
 		return nil
 	}
-	f.search, f.busy = m.found.search, false
-	m.found, m.note = f, f.finding.Wrong
-	m.rows = f.finding.Matches
+	m.seek.busy = false
+	m.found, m.note, m.rows = f, f.Wrong, f.Matches
 	if f.typed != "" && len(m.hits) == 0 {
-		m.rows = f.finding.rows(f.typed)
+		m.rows = f.rows(f.typed)
 	}
 	if f.err != nil {
 		m.note = indexError(f.err)
 	}
-	one := len(m.rows) == 1 || f.finding.Only != ""
+	one := len(m.rows) == 1 || f.Only != ""
 	if m.kind != "" {
-		if m.at = -1; len(m.rows) > 0 && (one || f.typed == "" || f.finding.IDs > 0) {
+		if m.at = -1; len(m.rows) > 0 && (one || f.typed == "" || f.IDs > 0) {
 			m.at = 0
 		}
 	}
@@ -218,7 +214,7 @@ func (m *menu) choose() (Action, tea.Cmd, bool) {
 	case m.shown() == 0 && m.kind != "" && m.found.typed == "":
 		m.note = "Type what a list shows of the operation: " + typedHint + "."
 	case m.shown() == 0 && m.kind != "":
-		m.note = m.found.finding.nothing(m.found.typed)
+		m.note = m.found.nothing(m.found.typed)
 	case m.at < 0:
 		m.at, m.note = 0, "Several matches: choose one."
 	case m.at >= len(m.hits) && m.shown() > 0:
@@ -297,10 +293,10 @@ func (m *menu) notes(th *theme.Theme, w int) (out []string) {
 	switch none := m.shown() == 0; {
 	case m.kind != "" && m.found.typed == "" && !none:
 		head = "Recently opened"
-	case m.found.busy && (none || m.kind != ""):
+	case m.seek.busy && (none || m.kind != ""):
 		head = "Searching the index …"
-	case m.kind != "" && m.found.typed != "" && m.found.finding.missed():
-		head = m.found.finding.nothing(m.found.typed)
+	case m.kind != "" && m.found.typed != "" && m.found.missed():
+		head = m.found.nothing(m.found.typed)
 	case m.takes():
 		head = "No match; " + m.k.Choose.Help().Key + " uses what you typed."
 	case none && m.kind == "":
@@ -419,13 +415,6 @@ func choiceLine(th *theme.Theme, c Choice, marked bool, w, name int) string {
 	return style(theme.Accent).Render(sign) + style(tone).Render(text) + style(theme.Dim).Render(about+space+note)
 }
 
-// moreMsg is the answer to Choose.More.
-type moreMsg struct {
-	of   *menu
-	n    uint64
-	then func() Choose
-}
-
 // show sets the items of the menu and filters them by the typed text.
 func (m *menu) show(c Choose) {
 	if c.More != nil {
@@ -464,18 +453,18 @@ func (m *menu) readOn(s *Shell) tea.Cmd {
 	n, ctx := m.reads.begin(s.win.root)
 	m.Items[len(m.Items)-1].Text = "Reading more …"
 	more := m.More
-	return func() tea.Msg { return moreMsg{m, n, more(ctx)} }
-}
-
-// onMoreItems shows the items that were read, unless the menu was closed in the meantime.
-func (s *Shell) onMoreItems(msg moreMsg) tea.Cmd {
-	if m := msg.of; slices.Contains(s.dialogs.overlays, overlay(m)) && m.reads.n == msg.n {
-		m.reads.busy = false
-		c := msg.then()
-		c.form = m.form
-		m.show(c)
+	return func() tea.Msg {
+		then := more(ctx)
+		return do(func(s *Shell) tea.Cmd { // unless the menu was closed in the meantime
+			if slices.Contains(s.dialogs.overlays, overlay(m)) && m.reads.n == n {
+				m.reads.busy = false
+				c := then()
+				c.form = m.form
+				m.show(c)
+			}
+			return nil
+		})
 	}
-	return nil
 }
 
 // picks are the options of the field with the focus, in a list below the form.

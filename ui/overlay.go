@@ -138,7 +138,7 @@ func turned(s *Shell, o overlay, pages int) int {
 	return s.scrolled(o, pages*max(len(p.body)-p.hidden(h), 1))
 }
 
-// do is an Action of the shell itself.
+// do is an Action of the shell itself, and the answer to one of its commands.
 type do func(*Shell) tea.Cmd
 
 func (do) isAction() {}
@@ -337,9 +337,6 @@ func (p *pager) panel(*Shell, int, int, time.Time) panel {
 	return panel{title: p.title, tail: p.view.Lines(), foot: p.view.Further(), width: p.wide, tone: theme.Accent}
 }
 
-// writeEndedMsg marks the end of a command that sends a write; its answer came before.
-type writeEndedMsg struct{ n uint64 }
-
 // sentWrites holds the writes that were sent and not answered yet, and whether the person is leaving.
 type sentWrites struct {
 	writes  map[uint64]string
@@ -357,12 +354,12 @@ func (s *sentWrites) track(what string, cmd tea.Cmd) tea.Cmd {
 	s.written++
 	n := s.written
 	s.writes[n] = safe(what)
-	return tea.Sequence(cmd, func() tea.Msg { return writeEndedMsg{n} })
+	return tea.Sequence(cmd, func() tea.Msg { return do(func(s *Shell) tea.Cmd { return s.writeEnded(n) }) })
 }
 
-// writeEnded records the end of a write.
-func (s *Shell) writeEnded(m writeEndedMsg) tea.Cmd {
-	delete(s.sent.writes, m.n)
+// writeEnded records the end of a command that sends a write; its answer came before.
+func (s *Shell) writeEnded(n uint64) tea.Cmd {
+	delete(s.sent.writes, n)
 	if s.sent.leaving && len(s.sent.writes) == 0 {
 		return s.quit()
 	}
@@ -375,7 +372,7 @@ func (s *sentWrites) waiting() []string { return slices.Sorted(maps.Values(s.wri
 // Back closes the screen on top; on the last one it asks to leave.
 func (s *Shell) Back() tea.Cmd {
 	if !s.stack.root() {
-		return s.route.unwind(len(s.stack.stack) - 2)
+		return s.route.goTo(len(s.stack.stack)-2, Place{}, nil)
 	}
 	c := Confirm{Title: "Leave", Ask: "Leave the console?", Verb: "Leave", SkipTypedConfirmation: true, then: leave,
 		yields: true}

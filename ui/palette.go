@@ -138,7 +138,7 @@ func (s *Shell) runOn(id screenID, c Command) tea.Cmd {
 	if i == len(s.stack.stack)-1 {
 		return run(s)
 	}
-	return s.route.unwindThen(i, run)
+	return s.route.goTo(i, Place{}, run)
 }
 
 // placeWords are the other names of places.
@@ -410,26 +410,22 @@ func (s *window) remember(p Place) tea.Cmd {
 	}
 }
 
-// resolvedMsg is the local result for a text that was typed to open a place.
-type resolvedMsg struct {
-	kind    string
-	q       Search
-	finding Finding
-	err     error
-}
-
 // OpenTyped opens an operation, or another place of one, by what a list shows of it. If
 // several match, it offers them.
 func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
-	find, ctx, m := s.win.opt.Finder, s.win.root, resolvedMsg{kind: kind, q: s.win.search(typed, false)}
+	find, ctx, q := s.win.opt.Finder, s.win.root, s.win.search(typed, false)
 	if find == nil {
-		m.finding = unsearched(typed)
-		return s.resolved(m)
+		return s.resolved(kind, typed, unsearched(typed))
 	}
 	s.searches++
 	return func() tea.Msg {
-		m.finding, m.err = find.Find(ctx, m.q)
-		return m
+		f, err := find.Find(ctx, q)
+		return do(func(s *Shell) tea.Cmd {
+			if s.searches--; err != nil {
+				return s.status.notify(Error, indexError(err))
+			}
+			return s.resolved(kind, typed, f)
+		})
 	}
 }
 
@@ -439,22 +435,20 @@ func (s *window) search(typed string, customers bool) Search {
 }
 
 // resolved opens the only match, or offers several.
-func (s *Shell) resolved(m resolvedMsg) tea.Cmd {
-	rows := m.finding.rows(m.q.Text)
+func (s *Shell) resolved(kind, typed string, f Finding) tea.Cmd {
+	rows := f.rows(typed)
 	switch {
-	case m.err != nil:
-		return s.status.notify(Error, indexError(m.err))
-	case m.finding.Only != "":
-		return s.route.open(Place{Kind: m.kind, ID: m.finding.Only})
+	case f.Only != "":
+		return s.route.open(Place{Kind: kind, ID: f.Only})
 	case len(rows) == 0:
-		return s.status.notify(Denied, m.finding.nothing(m.q.Text))
+		return s.status.notify(Denied, f.nothing(typed))
 	case len(rows) == 1:
-		return s.route.open(rows[0].in(m.kind))
+		return s.route.open(rows[0].in(kind))
 	}
-	title := format.Plural(len(m.finding.Matches), "operation matches", "operations match") + " “" + safe(m.q.Text) + "”"
+	title := format.Plural(len(f.Matches), "operation matches", "operations match") + " “" + safe(typed) + "”"
 	s.dialogs.push(newMenu(s.win, 0, Choose{Title: title, Items: s.win.choices(rows),
 		Pick: func(i int) (Action, tea.Cmd) {
-			return do(func(s *Shell) tea.Cmd { return s.route.open(rows[i].in(m.kind)) }), nil
+			return do(func(s *Shell) tea.Cmd { return s.route.open(rows[i].in(kind)) }), nil
 		}}))
 	return nil
 }

@@ -75,7 +75,7 @@ func (s *router) open(p Place) tea.Cmd {
 		if i == len(s.stack.stack)-1 {
 			return s.status.hint(Info, "You are already here.")
 		}
-		return s.unwind(i)
+		return s.goTo(i, Place{}, nil)
 	}
 	st := s.stack.mount(p)
 	if st == nil {
@@ -128,42 +128,40 @@ func (s *router) makeRoom() {
 	}
 }
 
-// replace replaces an open screen by that of a place; it asks first if the open screen
-// has typed text.
-func (s *router) replace(old *openScreen, p Place) tea.Cmd {
-	swap := func(*Shell) tea.Cmd {
-		i := slices.Index(s.stack.stack, old)
-		if i < 0 {
+// goTo closes all screens above stack[i], puts that of a place on top if there is one, and then calls a function, if
+// any. It asks first if one of them has typed text.
+func (s *router) goTo(i int, next Place, then func(*Shell) tea.Cmd) tea.Cmd {
+	id, above := s.stack.stack[i].id, slices.Clone(s.stack.stack[i+1:])
+	slices.Reverse(above) // the question is about the one on top
+	return s.closing(above, "", func(sh *Shell) tea.Cmd {
+		if s.stack.find(id) == nil {
 			return nil
 		}
-		next := s.stack.mount(p)
-		if next == nil {
-			return s.unknownPlace(p)
+		var st *openScreen
+		if next.Kind != "" {
+			if st = s.stack.mount(next); st == nil {
+				return s.unknownPlace(next)
+			}
 		}
-		s.unmount(old)
-		s.stack.stack[i] = next
-		return s.begin(next)
-	}
-	return s.closing([]*openScreen{old}, "", swap)
+		for s.stack.top().id != id {
+			s.unmount(s.stack.top())
+			s.stack.stack = s.stack.stack[:len(s.stack.stack)-1]
+		}
+		if st != nil {
+			s.stack.stack = append(s.stack.stack, st)
+			return s.begin(st)
+		}
+		s.status.fadeNotice()
+		cmd := s.deliver(s.stack.top(), Shown{})
+		if then != nil {
+			cmd = tea.Batch(cmd, then(sh))
+		}
+		return cmd
+	})
 }
 
-// unwind closes all screens above stack[i]; it asks first if one of them
-// has typed text.
-func (s *router) unwind(i int) tea.Cmd {
-	return s.unwindThen(i, func(*Shell) tea.Cmd { return nil })
-}
-
-func (s *router) closeAbove(id screenID) tea.Cmd {
-	if s.stack.find(id) == nil || s.stack.top().id == id {
-		return nil
-	}
-	for s.stack.top().id != id {
-		s.unmount(s.stack.top())
-		s.stack.stack = s.stack.stack[:len(s.stack.stack)-1]
-	}
-	s.status.fadeNotice()
-	return s.deliver(s.stack.top(), Shown{})
-}
+// replace replaces the screen on top by that of a place.
+func (s *router) replace(p Place) tea.Cmd { return s.goTo(len(s.stack.stack)-2, p, nil) }
 
 // unmount ends a screen's reads and its dialogs.
 func (s *router) unmount(st *openScreen) {
@@ -280,7 +278,7 @@ func (s *router) travel(by int) tea.Cmd {
 	p, top := t.places[to], s.stack.top()
 	var cmd tea.Cmd
 	if at := top.screen.Place(); at.Kind == p.Kind && at.ID != "" && !s.stack.root() && s.stack.indexOf(p) < 0 {
-		cmd = s.replace(top, p) // replace the object by the earlier one
+		cmd = s.replace(p) // replace the object by the earlier one
 	} else {
 		cmd = s.visit(p)
 	}
@@ -375,7 +373,7 @@ func (s *router) step(top *openScreen, key keymap.Key, by int) tea.Cmd {
 	case next == "": // a row that is still being read
 		return tea.Batch(cmd, s.status.hint(Info, "That row is still being read; press "+key.Help().Key+" again."))
 	}
-	return tea.Batch(cmd, s.swapAbove(list.id, Place{Kind: p.Kind, ID: next, Arg: p.Arg}))
+	return tea.Batch(cmd, s.goTo(i, Place{Kind: p.Kind, ID: next, Arg: p.Arg}, nil))
 }
 
 // subjectKind returns the kind of a place's object, as in SubjectOf.
@@ -401,29 +399,6 @@ func (s *screenStack) listBelow(p Place) int {
 		}
 	}
 	return -1
-}
-
-// swapAbove replaces all screens above stack entry id by that of a place; it asks first if one of
-// them has typed text.
-func (s *router) swapAbove(id screenID, p Place) tea.Cmd {
-	swap := func(*Shell) tea.Cmd {
-		if s.stack.find(id) == nil {
-			return nil
-		}
-		next := s.stack.mount(p)
-		if next == nil {
-			return s.unknownPlace(p)
-		}
-		for s.stack.top().id != id {
-			s.unmount(s.stack.top())
-			s.stack.stack = s.stack.stack[:len(s.stack.stack)-1]
-		}
-		s.stack.stack = append(s.stack.stack, next)
-		return s.begin(next)
-	}
-	above := slices.Clone(s.stack.stack[slices.Index(s.stack.stack, s.stack.find(id))+1:])
-	slices.Reverse(above) // the question is about the one on top
-	return s.closing(above, "", swap)
 }
 
 // waitingKey is a key that the shell presses for the person once a screen has loaded.
@@ -466,13 +441,6 @@ func (s *Shell) pressPending() tea.Cmd {
 	return s.press(k.Msg())
 }
 
-// unwindThen closes all screens above stack[i] and then calls a function. It asks first
-// if one of them has typed text.
-func (s *router) unwindThen(i int, then func(*Shell) tea.Cmd) tea.Cmd {
-	id := s.stack.stack[i].id
-	return s.closing(s.stack.stack[i+1:], "", func(sh *Shell) tea.Cmd { return tea.Batch(s.closeAbove(id), then(sh)) })
-}
-
 // RunCommand runs a command for the screen on top.
 func (s *Shell) RunCommand(c Command) tea.Cmd {
 	a, cmd := c.action()
@@ -487,11 +455,18 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 	}
 	*s.win.th = *next // screens and widgets hold the same pointer
 	keep, ctx, shown := s.win.opt.KeepTheme, context.WithoutCancel(s.win.root), next.Name
-	kept := func() tea.Msg { return themeKept{shown, keep(ctx, name)} }
+	changed := s.route.broadcast(DisplayChanged{})
 	if keep == nil {
-		kept = s.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config.")
+		return tea.Batch(changed,
+			s.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config."))
 	}
-	return tea.Batch(kept, s.route.broadcast(DisplayChanged{}))
+	return tea.Batch(changed, func() tea.Msg {
+		n := Notify{Level: Info, Text: "Theme " + shown + ", saved for you."}
+		if keep(ctx, name) != nil {
+			n = Notify{Level: Warning, Text: "Theme " + shown + " until you quit: the choice could not be saved."}
+		}
+		return do(func(s *Shell) tea.Cmd { return s.status.tell(n) })
+	})
 }
 
 // switchContext exits the console to open it on another context. It waits for writes that

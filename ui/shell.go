@@ -293,21 +293,10 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 	case paint.AfterFrame:
 		s.onDrawn(msg)
 		return nil
-	case foundMsg:
-		return s.onFound(msg)
+	case do:
+		return msg(s)
 	case formMsg:
 		return s.onForm(msg)
-	case moreMsg:
-		return s.onMoreItems(msg)
-	case themeKept:
-		return s.onThemeKept(msg)
-	case resolvedMsg:
-		s.searches--
-		return s.resolved(msg)
-	case revealedMsg:
-		return s.revealed(msg)
-	case tickMsg:
-		return s.ticked(msg)
 	case StreamMsg:
 		return tea.Batch(s.take(msg.Msg), msg.Next)
 	case BatchMsg:
@@ -316,10 +305,6 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 			cmds = append(cmds, s.take(m))
 		}
 		return tea.Batch(cmds...)
-	case writeEndedMsg:
-		return s.writeEnded(msg)
-	case copiedMsg:
-		return s.status.copied(msg)
 	case BroadcastMsg:
 		return s.route.broadcast(msg)
 	case Answer:
@@ -490,9 +475,6 @@ func (s *window) area() (w, h int) {
 	return s.w, h
 }
 
-// tickMsg wakes the shell when drawn text changes with time.
-type tickMsg struct{ seq uint64 }
-
 // The shortest intervals between wake-ups of the shell and of a screen, so that a mistake
 // in a Ticker does not cause a busy loop.
 const (
@@ -561,14 +543,16 @@ func (w *wakes) schedule(next func(now time.Time) time.Time, win *window) tea.Cm
 	w.seq++
 	seq := w.seq
 	w.ticks = append(w.ticks, tick{seq, at})
-	return win.opt.Tick(at.Sub(now), func(time.Time) tea.Msg { return tickMsg{seq} })
+	return win.opt.Tick(at.Sub(now), func(time.Time) tea.Msg {
+		return do(func(s *Shell) tea.Cmd { return s.ticked(seq) })
+	})
 }
 
 // ticked handles a wake-up: it removes what has expired and lays out the screen on top
 // again.
-func (s *Shell) ticked(msg tickMsg) tea.Cmd {
+func (s *Shell) ticked(seq uint64) tea.Cmd {
 	n := len(s.wakes.ticks)
-	s.wakes.ticks = slices.DeleteFunc(s.wakes.ticks, func(t tick) bool { return t.seq == msg.seq })
+	s.wakes.ticks = slices.DeleteFunc(s.wakes.ticks, func(t tick) bool { return t.seq == seq })
 	if len(s.wakes.ticks) == n {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -258,20 +257,5 @@ func TestMarkdown(t *testing.T) {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is missing in\n%s", part, got)
 		}
-	}
-}
-
-// TestSharedIsAllOfItsGroups: a key that is added to Nav or Global is not forgotten.
-func TestSharedIsAllOfItsGroups(t *testing.T) {
-	m := New()
-	var got, want []string
-	for _, k := range m.Shared() {
-		got = append(got, k.Name)
-	}
-	for _, k := range Join(m.Nav, m.Global) {
-		want = append(want, k.Name)
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -18,17 +18,6 @@ func (g *Global) Places() [8]*Key {
 	return [...]*Key{&g.Operations, &g.Operation, &g.Documents, &g.Compliance, &g.Limits, &g.Session, &g.Events, &g.Audit}
 }
 
-// Shared are the keys that work everywhere: moving and Global. Unlike All it copies
-// nothing, as it is asked with every key.
-func (m *Map) Shared() [34]*Key {
-	n, g, p := &m.Nav, &m.Global, m.Global.Places()
-	return [...]*Key{&n.Up, &n.Down, &n.PageUp, &n.PageDown, &n.HalfUp, &n.HalfDown, &n.Top, &n.Bottom, p[0], p[1], p[2],
-		p[3], p[4], p[5], p[6], p[7],
-		&g.Help, &g.Palette, &g.OpenID, &g.Back, &g.Quit, &g.Leave, &g.Reload, &g.Pane, &g.PaneBack, &g.Zone, &g.Activity,
-		&g.Reveal,
-		&g.Before, &g.After, &g.Previous, &g.Next, &g.OnCall, &g.Why}
-}
-
 // Nav moves in tables, viewers and menus.
 type Nav struct{ Up, Down, PageUp, PageDown, HalfUp, HalfDown, Top, Bottom Key }
 
