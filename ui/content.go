@@ -263,7 +263,7 @@ func (d Driver) CallWaits() string {
 		went := c.moved()
 		return strings.ToUpper(went[:1]) + went[1:] + "."
 	case c.Phase == CallRuns:
-		if ago, _ := unanswered(c, now); ago != "" {
+		if ago, _ := since(c.At, now); ago != "" {
 			return "The service has not answered for " + ago + "."
 		}
 		return "The service has not answered yet."

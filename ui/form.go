@@ -311,16 +311,17 @@ type input struct {
 	dialog
 	model FormModel
 	size  tea.WindowSizeMsg // that the model has
-	armed time.Time         // keys before this time are ignored
 }
 
-func newInput(owner screenID, m FormModel) *input { return &input{dialog: dialog{owner}, model: m} }
+func newInput(owner screenID, m FormModel) *input {
+	return &input{dialog: dialog{screen: owner}, model: m}
+}
 
 func (d *input) keys() []keymap.Key { return d.model.form().Keys() }
 
 func (d *input) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
-	if now := s.win.now(); now.Before(d.armed) { // meant for the previous content
-		d.armed = later(d.armed, now.Add(quiet))
+	if now := s.win.now(); d.early(now) {
+		d.postpone(now)
 		return nil, nil, false
 	}
 	return d.take(s, p)
@@ -401,13 +402,6 @@ func (m *menu) backToForm() Action {
 	})
 }
 
-func (d *input) counts(_ *Shell, now time.Time) time.Time {
-	if now.Before(d.armed) {
-		return d.armed
-	}
-	return time.Time{}
-}
-
 // layout passes the size to the model; it is called after each message.
 func (d *input) layout(s *Shell) {
 	w, h := s.win.area()
@@ -422,12 +416,9 @@ func formSize(w, h int) tea.WindowSizeMsg {
 	return tea.WindowSizeMsg{Width: max(min(w, dialogWidth)-4, 1), Height: max(h-2, 1)}
 }
 
-func (d *input) panel(s *Shell, _, _ int, now time.Time) panel {
+func (d *input) panel(s *Shell, _, _ int, _ time.Time) panel {
 	f := d.model.form()
 	p := panel{title: f.ask.Title, tone: theme.Accent, tail: strings.Split(d.model.View(), "\n")}
-	if now.Before(d.armed) {
-		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
-	}
 	if f.sending {
 		p.foot = s.win.th.Signs.Wait + " checking first …"
 	}

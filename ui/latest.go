@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -339,12 +340,6 @@ func (s *topLine) goes(c CallFacts) time.Time {
 	return time.Time{}
 }
 
-// unanswered returns for how long the service has not answered a running call, in whole
-// seconds; "" in the first second. next is the time of the next change.
-func unanswered(c CallFacts, now time.Time) (ago string, next time.Time) {
-	return since(c.At, now)
-}
-
 // since returns how long ago a time was, in whole seconds; "" in the first second and if the time
 // is not known.
 func since(at, now time.Time) (ago string, next time.Time) {
@@ -376,23 +371,29 @@ func (c CallFacts) moved() string {
 	return word + format.Size(c.Moved) + " of " + format.Size(c.Size)
 }
 
+// runs says how far a running call is: what of a large body was transferred, or that there is no answer, and for how
+// long; "" in the first second. next is the time of the next change.
+func (c CallFacts) runs(now time.Time) (what string, next time.Time) {
+	ago, next := since(c.At, now)
+	went := c.moved()
+	switch {
+	case ago == "":
+		return "", next
+	case went == "" && c.Write && c.Moved > 0:
+		went = "all " + format.Size(c.Size) + " sent, no answer yet"
+	case went == "":
+		return "no answer for " + ago + "…", next
+	}
+	return went + ", " + ago + "…", next
+}
+
 // moving returns the progress of a running transfer, for the title of a screen that reads
-// nothing itself; "" in the first second.
+// nothing itself.
 func (s *topLine) moving(now time.Time) (what string, next time.Time) {
 	for _, c := range slices.Backward(s.activity.calls) {
-		if c.Phase != CallRuns || c.Background || c.Moved == 0 {
-			continue
+		if c.Phase == CallRuns && !c.Background && c.Moved > 0 && (c.Write || c.moved() != "") {
+			return c.runs(now)
 		}
-		ago, next := unanswered(c, now)
-		switch went := c.moved(); {
-		case ago == "":
-			return "", next
-		case went != "":
-			return went + ", " + ago + "…", next
-		case c.Write:
-			return "all " + format.Size(c.Size) + " sent, no answer yet, " + ago + "…", next
-		}
-		return "", next
 	}
 	return "", time.Time{}
 }
@@ -451,23 +452,16 @@ func (s *topLine) brief(now time.Time) string {
 func (s *topLine) loading(now time.Time) (what string, next time.Time) {
 	c, ok := s.pending(s.stack.class())
 	switch {
-	case !ok:
-	case c.Phase == CallRuns:
-		ago, next := unanswered(c, now)
-		switch went := c.moved(); {
-		case ago == "":
-			return "loading…", next
-		case went != "":
-			return went + ", " + ago + "…", next
-		}
-		return "no answer for " + ago + "…", next
-	case !s.goes(c).IsZero():
+	case ok && c.Phase == CallRuns:
+		what, next = c.runs(now)
+		return cmp.Or(what, "loading…"), next
+	case ok && !s.goes(c).IsZero():
 		left, next := format.Until(s.goes(c), now)
 		return "waits for the budget of " + safe(c.Class) + ", " + left, next
-	}
-	what = "loading"
-	if ok && s.session.State == "rotating" {
+	case ok && s.session.State == "rotating":
 		what = "waits for the session"
+	default:
+		what = "loading"
 	}
 	ago, next := since(s.loads.since, now)
 	if ago != "" {

@@ -39,7 +39,7 @@ type menu struct {
 }
 
 func newMenu(s *window, owner screenID, c Choose) *menu {
-	m := &menu{dialog: dialog{owner}, k: s.keys.Menu, edit: widget.Edit{Max: 100}}
+	m := &menu{dialog: dialog{screen: owner}, k: s.keys.Menu, edit: widget.Edit{Max: 100}}
 	m.show(c)
 	return m
 }

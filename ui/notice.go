@@ -501,7 +501,7 @@ func newActivity(s *Shell) *pager {
 				_, next := format.Until(s.head.goes(c), now)
 				at = Sooner(at, next)
 			case CallRuns:
-				_, next := unanswered(c, now)
+				_, next := since(c.At, now)
 				at = Sooner(at, next)
 			}
 		}
@@ -566,7 +566,7 @@ func callLine(s *Shell, c CallFacts, now time.Time) string {
 		left, _ := format.Until(s.head.goes(c), now)
 		sign, word, tone = th.Signs.Wait, "waits "+left, theme.Warn
 	case CallRuns:
-		ago, _ := unanswered(c, now)
+		ago, _ := since(c.At, now)
 		sign, word, tone = th.Signs.Info, strings.TrimSpace("running "+ago), theme.Info
 		c.Note = c.moved()
 	case CallDone:

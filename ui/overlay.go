@@ -28,6 +28,8 @@ type overlay interface {
 	panel(s *Shell, w, h int, now time.Time) panel
 	// counts is the time when its text changes next; zero: never.
 	counts(s *Shell, now time.Time) time.Time
+	// early reports whether keys are still ignored, because they were meant for the previous content.
+	early(now time.Time) bool
 	// layout is called after each message and lays out the next frame.
 	layout(s *Shell)
 	keys() []keymap.Key
@@ -40,11 +42,25 @@ type dialogStack struct {
 }
 
 // dialog is the common part of all dialogs.
-type dialog struct{ screen screenID }
+type dialog struct {
+	screen screenID
+	armed  time.Time // keys before this time are ignored
+	scroll int
+}
 
-func (d dialog) owner() screenID                    { return d.screen }
-func (d dialog) counts(*Shell, time.Time) time.Time { return time.Time{} }
-func (d dialog) layout(*Shell)                      {}
+func (d *dialog) owner() screenID          { return d.screen }
+func (d *dialog) layout(*Shell)            {}
+func (d *dialog) early(now time.Time) bool { return now.Before(d.armed) }
+
+// postpone ignores keys for a moment longer.
+func (d *dialog) postpone(now time.Time) { d.armed = later(d.armed, now.Add(quiet)) }
+
+func (d *dialog) counts(_ *Shell, now time.Time) time.Time {
+	if d.early(now) {
+		return d.armed
+	}
+	return time.Time{}
+}
 
 // dialogWidth is the default width of a dialog.
 const dialogWidth = 76
@@ -124,18 +140,11 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 	return lines
 }
 
-// scrolled returns the position of a dialog after scrolling by some lines.
-func (s *Shell) scrolled(o overlay, by int) int {
+// scrolled returns the position of a dialog after scrolling by some lines, or by whole pages of what is visible.
+func (s *Shell) scrolled(o overlay, lines, pages int) int {
 	w, h := s.win.area()
 	p := o.panel(s, w, h, s.win.now()).fitted(h)
-	return max(min(p.scroll+by, p.hidden(h)), 0)
-}
-
-// turned is scrolled by whole pages of what is visible.
-func turned(s *Shell, o overlay, pages int) int {
-	w, h := s.win.area()
-	p := o.panel(s, w, h, s.win.now()).fitted(h)
-	return s.scrolled(o, pages*max(len(p.body)-p.hidden(h), 1))
+	return max(min(p.scroll+lines+pages*max(len(p.body)-p.hidden(h), 1), p.hidden(h)), 0)
 }
 
 // do is an Action of the shell itself, and the answer to one of its commands.
@@ -199,6 +208,9 @@ func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	w, h := s.win.area()
 	p := o.panel(s, w, h, now)
 	p.more = cmp.Or(p.more, s.win.keys.Nav.PageDown.Help().Key+" shows more")
+	if o.early(now) {
+		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
+	}
 	box := p.draw(s.win.th, w, h)
 	if len(box) == 0 {
 		return below
@@ -238,7 +250,7 @@ type pager struct {
 }
 
 func newPager(s *window, owner screenID, title string, lines func(*Shell) []string) *pager {
-	return &pager{dialog: dialog{owner}, title: title, lines: lines, wide: pagerWidth,
+	return &pager{dialog: dialog{screen: owner}, title: title, lines: lines, wide: pagerWidth,
 		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer, shows: s.keys.Global.Reveal}
 }
 

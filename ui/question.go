@@ -51,10 +51,8 @@ type question struct {
 	yes    bool      // the marked answer; No at first
 	asked  uint64    // number of the pending paint.AfterFrame; 0: none
 	drawn  bool      // its current content was on screen
-	armed  time.Time // keys before this time are ignored
 	last   time.Time // the last typed character
 	note   string
-	scroll int
 	read   bool   // its last line was on screen: before that there is no yes
 	size   [2]int // of the window that scroll is for
 	k      keymap.Dialog
@@ -63,7 +61,7 @@ type question struct {
 }
 
 func newQuestion(s *window, owner screenID, c Confirm) *question {
-	q := &question{dialog: dialog{owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
+	q := &question{dialog: dialog{screen: owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
 		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
 	// Safe to draw, whatever its source; the digest is of the exact content.
@@ -107,7 +105,8 @@ func LastOf(id string) string {
 	return string(r)
 }
 
-func (q *question) ready(now time.Time) bool { return q.drawn && !now.Before(q.armed) }
+// early implements overlay: a question also waits until it was drawn.
+func (q *question) early(now time.Time) bool { return !q.drawn || q.dialog.early(now) }
 
 // awaitDrawn requests a paint.AfterFrame for the new questions: with it their frame reached the terminal, and earlier
 // keys were meant for the previous content. (Bubble Tea's own renderer has drawn it by then.)
@@ -139,20 +138,13 @@ func (s *Shell) onDrawn(m paint.AfterFrame) {
 	}
 }
 
-func (q *question) counts(_ *Shell, now time.Time) time.Time {
-	if !q.drawn || q.ready(now) {
-		return time.Time{}
-	}
-	return q.armed
-}
-
 func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	now := s.win.now()
 	if q.c.yields && !p.IsText() && !p.Burst && !q.owns(p) {
 		return do(func(s *Shell) tea.Cmd { return s.press(p) }), nil, true
 	}
-	if !q.ready(now) {
-		q.armed = later(q.armed, now.Add(quiet))
+	if q.early(now) {
+		q.postpone(now)
 		return nil, nil, false
 	}
 	if p.IsText() || p.Burst {
@@ -166,9 +158,9 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	q.note = ""
 	switch {
 	case q.nav.PageDown.Match(p):
-		q.scroll = turned(s, q, 1)
+		q.scroll = s.scrolled(q, 0, 1)
 	case q.nav.PageUp.Match(p):
-		q.scroll = turned(s, q, -1)
+		q.scroll = s.scrolled(q, 0, -1)
 	case q.k.Next.Match(p), q.k.Prev.Match(p):
 		q.markOther()
 	case q.k.Answer.Match(p):
@@ -310,9 +302,6 @@ func (q *question) panel(s *Shell, w, h int, now time.Time) panel {
 	if s.win.opt.About.Environment == Production {
 		p.tone = theme.Bad
 	}
-	if !q.ready(now) {
-		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
-	}
 	return p
 }
 
@@ -390,7 +379,7 @@ func (q *question) tail(th *theme.Theme, w int, now time.Time) []string {
 		if draw.Width(ask) > w-7 && q.want != "" {
 			ask = "Last " + strconv.Itoa(len(q.want)) + " of id:"
 		}
-		out = append(out, draw.Cut(ask, max(w-7, 1))+" "+q.edit.View(th, min(6, w), q.ready(now), ""), "")
+		out = append(out, draw.Cut(ask, max(w-7, 1))+" "+q.edit.View(th, min(6, w), !q.early(now), ""), "")
 	}
 	return append(out, q.answers(th, w, now))
 }
@@ -421,7 +410,7 @@ func (q *question) answers(th *theme.Theme, w int, now time.Time) string {
 	}
 	style := func(on, off bool) theme.Style {
 		switch {
-		case !q.ready(now) || off:
+		case q.early(now) || off:
 			return th.Dim
 		case on:
 			return th.Selected(theme.Strong)
@@ -458,17 +447,16 @@ func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
 // question ignores keys, and while keys keep coming.
 type explain struct {
 	dialog
-	e      Explain
-	armed  time.Time
-	scroll int
-	k      keymap.Dialog
-	copy   keymap.Key
-	nav    keymap.Nav
+	e     Explain
+	until time.Time // other keys before this time are ignored, too
+	k     keymap.Dialog
+	copy  keymap.Key
+	nav   keymap.Nav
 }
 
 func newExplain(s *window, owner screenID, e Explain) *explain {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	x := &explain{dialog: dialog{owner}, e: e, armed: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav,
+	x := &explain{dialog: dialog{screen: owner}, e: e, until: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav,
 		copy: s.keys.Item.CopyID}
 	if e.failed {
 		x.armed = s.now().Add(armAfter)
@@ -487,36 +475,26 @@ func (x *explain) keys() []keymap.Key {
 	return []keymap.Key{k, y}
 }
 
-func (x *explain) counts(_ *Shell, now time.Time) time.Time {
-	if x.e.failed && now.Before(x.armed) {
-		return x.armed
-	}
-	return time.Time{}
-}
-
 func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	switch now := s.win.now(); {
-	case now.Before(x.armed) && x.e.failed:
-		x.armed = later(x.armed, now.Add(quiet))
-	case now.Before(x.armed) || p.IsText() || p.Burst:
+	case x.early(now):
+		x.postpone(now)
+	case now.Before(x.until) || p.IsText() || p.Burst:
 	case x.e.Copy.Text != "" && x.copy.Match(p):
 		return x.e.Copy, nil, false
 	case x.nav.Down.Match(p), x.nav.PageDown.Match(p):
-		x.scroll = s.scrolled(x, 1)
+		x.scroll = s.scrolled(x, 1, 0)
 	case x.nav.Up.Match(p), x.nav.PageUp.Match(p):
-		x.scroll = s.scrolled(x, -1)
+		x.scroll = s.scrolled(x, -1, 0)
 	case x.k.Answer.Match(p), x.k.No.Match(p), x.k.Close.Match(p):
 		return nil, nil, true
 	}
 	return nil, nil, false
 }
 
-func (x *explain) panel(s *Shell, w, _ int, now time.Time) panel {
+func (x *explain) panel(s *Shell, w, _ int, _ time.Time) panel {
 	in := max(min(w, dialogWidth)-4, 1)
 	p := panel{title: x.e.Title, scroll: x.scroll, tone: cmp.Or(x.e.Tone, theme.Warn)}
-	if x.e.failed && now.Before(x.armed) {
-		p.foot = s.win.th.Signs.Wait + " keys are ignored for a moment"
-	}
 	for _, l := range x.e.Lines {
 		p.body = append(p.body, draw.Wrap(safe(l), in)...)
 	}
