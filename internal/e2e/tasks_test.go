@@ -90,7 +90,7 @@ func TestTasks(t *testing.T) {
 					size = [2]int{80, 24}
 				}
 				h := &hands{world: w, t: t, log: filepath.Join(w.home, "log")}
-				h.terminal = start(t, size[0], size[1], w.home, w.env, "--log-file", h.log).matches(`120 operations, newest now, all read \S+  by`).shows("PENDING") // all of them are read
+				h.terminal = start(t, size[0], size[1], w.home, w.env, "--log-file", h.log).matches(`(?m)^ 120 operations  by`).shows("PENDING") // all of them are read
 				h.begins()
 				k.do(h)
 				mu.Lock()

@@ -334,6 +334,8 @@ func count[T any](o Options, f field.Field[T], r T) string {
 func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 	value := shown(o, f, r)
 	switch {
+	case !f.IsReported(r):
+		return Cell{Text: "?", Tone: Warn}
 	case f.Nothing != "" && value == f.Nothing:
 		return Cell{Text: "–", Tone: Dim}
 	case f.Status:

@@ -466,10 +466,7 @@ func (s *Screen) Drawn() ui.Drawn {
 func (s *Screen) HeadLines() []string {
 	th := s.env.Theme
 	w := s.W
-	line := s.headLine(s.loader.counted(), w)
-	if draw.Width(line) > w && s.loader.known() { // how old that is, the line above says, too
-		line = s.headLine(th.Strong.Render(s.loader.summary()), w)
-	}
+	line := s.headLine(w)
 	var below []string // the filter, if it has no room in the line
 	if f := s.Filter.Shown; !f.Empty() {
 		text := draw.Line(untrusted.Text(f.String()), max(w-4, longFilter))
@@ -494,10 +491,10 @@ func (s *Screen) HeadLines() []string {
 	return lines
 }
 
-// headLine is the first of these lines, which begins with counted, without the filter.
-func (s *Screen) headLine(counted string, w int) string {
+// headLine is the first of these lines, without the filter.
+func (s *Screen) headLine(w int) string {
 	th := s.env.Theme
-	line := counted + s.ArrivedAbove()
+	line := s.loader.counted() + s.ArrivedAbove()
 	if wide := s.loader.tooWide(w); wide != "" {
 		fits := func() bool { return draw.Width(line)+2+draw.Width(wide) <= w } // the amount is not to be cut
 		if !fits() {
@@ -552,18 +549,16 @@ func (s *loader) mixed() bool {
 	return s.sort.Mixed(slices.Values(s.rows.Shown()), s.sums)
 }
 
-// counted is the summary, with a warning if the index does not hold all operations.
+// counted is the summary, with a warning if the index does not hold all operations. The header says how old they are.
 func (s *loader) counted() string {
 	th, some := s.env.Theme, s.readSoFar()
-	switch {
-	case some == "" && s.known():
-		return th.Strong.Render(s.says())
-	case some == "":
-		return th.Strong.Render(s.summary())
-	case s.list.Filter.Shown.Empty():
+	if some != "" && s.list.Filter.Shown.Empty() {
 		return th.Warn.Render(some)
 	}
-	return th.Strong.Render(s.summary()) + th.Warn.Render("  "+some)
+	if some != "" {
+		some = th.Warn.Render("  " + some)
+	}
+	return th.Strong.Render(s.summary()) + some
 }
 
 // known reports whether the list is all that the index holds, which is all of the service's.
@@ -584,7 +579,7 @@ func (s *loader) summary() string {
 	case !s.list.Filter.Shown.Empty():
 		return format.Plural(s.rows.Len(), "operation matches", "operations match")
 	}
-	return format.Plural(s.rows.Len(), "operation", "operations")
+	return format.Plural(s.rows.Len(), "operation", "operations") + s.fresh.Late(s.env.Now(), s.env.Zone())
 }
 
 // tooWide shows amounts of the row under the cursor that their columns had no room

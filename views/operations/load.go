@@ -389,6 +389,8 @@ func legend() []list.Sign {
 	out = append(out, list.Locked("after the number of documents: one of them is locked"),
 		list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked + "?" }, Tone: theme.Warn,
 			Says: "after the number of documents: the service does not say whether one of them is locked"})
+	out = append(out, list.Sign{Sign: func(*theme.Theme) string { return "?" }, Tone: theme.Warn,
+		Says: "not known: no answer of the service told it"})
 	return append(out, list.StatusSigns()...)
 }
 
@@ -397,15 +399,12 @@ func (s *loader) unread() bool {
 	return s.list.Loaded && !s.fresh.Complete && s.rows.Len() == 0 && s.fresh.Rows == 0
 }
 
-// says says how much of the list the index holds, and how old that is.
-func (s *loader) says() string { return s.fresh.Says(s.env.Now(), s.env.Zone()) }
-
 // readSoFar says how much of the list the index holds; "" if it holds all of it. Sums and exports lack the rest.
 func (s *loader) readSoFar() string {
 	if !s.list.Loaded || s.fresh.Complete || s.fresh.Rows == 0 {
 		return ""
 	}
-	out := s.says()
+	out := s.fresh.Says(s.env.Now(), s.env.Zone())
 	if p := s.progress(); p != "" {
 		out += "; " + strings.TrimSuffix(p, ".")
 	}

@@ -437,7 +437,7 @@ func (s *Screen) Content() ui.Content {
 func (s *Screen) summaries() []string {
 	line := s.loader.summary()
 	if s.loader.known() {
-		line = s.loader.says()
+		line = s.loader.fresh.Says(s.env.Now(), s.env.Zone())
 	}
 	if some := s.loader.readSoFar(); some != "" {
 		line += ", attention: " + some

@@ -27,8 +27,9 @@ func TestAnIndexThatIsNotCompleteSaysSo(t *testing.T) {
 	d.Has("The index is empty: nothing was read yet.", "reads the newest operations (one billing call)")
 	lacks(t, d, "0 operations")
 	d = openWith(t, &fake{n: 4}, Config{})
-	d.Has("4 operations, newest now")
+	d.Has("4 operations  by created", "from the index, 30s ago")
 	lacks(t, d, "so far")
+	lacks(t, d, "newest now") // the header says it
 	d.keys("e")
 	lacks(t, d, "Not complete")
 }

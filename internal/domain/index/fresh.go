@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"errors"
@@ -207,20 +208,20 @@ func (f Freshness) Says(now time.Time, zone *time.Location) string {
 	if !f.Complete {
 		return f.readSoFar()
 	}
-	out, read := format.Plural(int(f.Rows), "operation", "operations"), ""
-	if !f.AsOf.IsZero() {
-		read = moment(f.AsOf, now, zone)
-	}
-	at := moment(f.WholeAt, now, zone)
-	if now.Sub(f.WholeAt) <= f.MaxAge {
-		out += ", newest now"
-	} else if out += ", complete as of " + at; at == read {
+	late := f.Late(now, zone)
+	out := format.Plural(int(f.Rows), "operation", "operations") + cmp.Or(late, ", newest now")
+	if f.AsOf.IsZero() || late != "" && moment(f.AsOf, now, zone) == moment(f.WholeAt, now, zone) {
 		return out
 	}
-	if read != "" {
-		out += ", all read " + read
+	return out + ", all read " + moment(f.AsOf, now, zone)
+}
+
+// Late is ", complete as of 02:05" for an index that is complete, but not now; else "".
+func (f Freshness) Late(now time.Time, zone *time.Location) string {
+	if !f.Complete || now.Sub(f.WholeAt) <= f.MaxAge {
+		return ""
 	}
-	return out
+	return ", complete as of " + moment(f.WholeAt, now, zone)
 }
 
 func (f Freshness) readSoFar() string {
