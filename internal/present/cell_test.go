@@ -51,3 +51,16 @@ func TestANewFieldIsOnTheCard(t *testing.T) {
 		t.Errorf("%+v", facts)
 	}
 }
+
+// TestATextThatNoAnswerToldIsNotKnown: it is not an empty one.
+func TestATextThatNoAnswerToldIsNotKnown(t *testing.T) {
+	for raw, want := range map[string]string{`{"opid":"o"}`: "?", `{"comment":""}`: "", `{"comment":"rush"}`: "rush"} {
+		op := api.Operation{Raw: []byte(raw)}
+		if want == "rush" {
+			op.Comment = "rush"
+		}
+		if got := CellOf(as, field.Operations.Get(field.OpComment), op); got.Text != want {
+			t.Errorf("%s: %q", raw, got.Text)
+		}
+	}
+}

@@ -218,7 +218,7 @@ func StatusSigns() []Sign {
 			Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
 	}
 	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign },
-		Says: "unknown status"})
+		Says: "unknown status; alone: not known, no answer of the service told it"})
 }
 
 // HelpTopic implements ui.HelpTopic: the language of the filter, and the signs of the rows.

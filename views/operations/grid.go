@@ -569,12 +569,12 @@ func (s *loader) known() bool {
 
 // summary says how many operations there are.
 func (s *loader) summary() string {
-	switch busy := s.counts.Busy(); {
+	switch {
 	case !s.list.Loaded || s.unread() || s.list.Err != nil && s.rows.Len() == 0: // how many is not known
 		return "operations"
-	case busy && s.list.Filter.Shown.Empty():
+	case s.more && s.list.Filter.Shown.Empty():
 		return format.Count(s.rows.Len()) + " or more operations"
-	case busy:
+	case s.more:
 		return format.Count(s.rows.Len()) + " or more operations match"
 	case !s.list.Filter.Shown.Empty():
 		return format.Plural(s.rows.Len(), "operation matches", "operations match")

@@ -95,16 +95,15 @@ type loader struct {
 	loaded  string          // the filter that was read, as asked; listed is that of the present rows
 	listed  string
 
-	counts *ui.Requests // how many rows there are
-	judges *ui.Requests // how many the filter cannot judge
+	abouts *ui.Requests // what belongs to the rows
 	lives  *ui.Requests // pages from the service
-	misses *ui.Requests // which words of the filter match nothing
 
-	judged  string           // the filter and field of the order that lacks and sums belong to
+	judged  string           // the filter and field of the order that lacks, sums and noted belong to
 	lacks   index.Unreported // rows that it cannot judge
 	sums    index.Group      // of all rows, while they are sorted by amount
 	noted   []note.Note      // that it finds rows by
 	lost    string           // which of its words match nothing
+	more    bool             // there are more rows than are known
 	stale   bool             // news came while a read was under way
 	whole   bool             // the next read counts, too
 	restart bool             // the next rows are another list: the cursor goes to its beginning
@@ -124,8 +123,7 @@ func (s *loader) loadWith(anchor string, with func(context.Context) (take func()
 		anchor = ""
 	}
 	s.list.More.Stop()
-	s.counts.Stop()
-	s.misses.Stop()
+	s.abouts.Stop()
 	s.lost = ""
 	s.loaded = s.asked()
 	q, ix := part{filter: s.list.Filter.Shown, sort: s.sort, around: anchor, n: first, count: s.whole}, s.index
@@ -171,75 +169,72 @@ func (s *loader) reloadOnce() tea.Cmd {
 	return s.load(s.list.Table.Cursor.SelectedID())
 }
 
-// count counts the rows: that may take longer than to find the first of them.
-func (s *loader) count() tea.Cmd {
+// readAbout reads what belongs to the rows and may take longer than to find the first of them: how many there are if
+// count is set, which words of a filter that matches nothing no operation has, and once for each filter and order how
+// many rows the filter cannot judge, the notes that it finds rows by, and the currencies of amounts it is sorted by.
+// If the index has changed since the rows were read, all is read again together.
+func (s *loader) readAbout(count bool) tea.Cmd {
 	ix, f := s.index, s.list.Filter.Shown
-	return s.env.Read(s.counts, func(ctx context.Context) ui.Then {
-		var n, version int64
-		err := ix.Consistent(ctx, func(ix Index) (err error) {
-			if n, err = ix.Count(ctx, f); err == nil {
-				var fresh index.Freshness
-				fresh, err = ix.Freshness(ctx)
-				version = fresh.Version
-			}
-			return err
-		})
-		return func() (ui.Action, tea.Cmd) {
-			if s.list.Failed(err) {
-				return nil, nil
-			}
-			return nil, s.onCount(int(n), version)
-		}
-	})
-}
-
-// judging is what judge reads about.
-func (s *loader) judging() string { return s.loaded + " " + s.sort.Field }
-
-// judge reads how many rows the filter cannot judge, the notes that it finds rows by, and the currencies of amounts
-// that rows are sorted by: once for each filter and order.
-func (s *loader) judge() tea.Cmd {
-	s.judges.Stop()
-	s.judged, s.lacks, s.noted, s.sums = s.judging(), index.Unreported{}, nil, index.Group{}
-	ix, f, amounts := s.index, s.list.Filter.Shown, s.sort.Amounts()
-	if !amounts && len(f.Needs()) == 0 && len(filter.NotedTexts(f)) == 0 {
+	amounts, none := s.sort.Amounts(), s.rows.Len() == 0 && !f.Empty()
+	judging := s.loaded + " " + s.sort.Field
+	judge := judging != s.judged
+	if judge {
+		s.judged, s.lacks, s.noted, s.sums = "", index.Unreported{}, nil, index.Group{}
+	}
+	if judge = judge && (amounts || len(f.Needs()) > 0 || len(filter.NotedTexts(f)) > 0); !count && !judge && !none {
 		return nil
 	}
-	return s.env.Read(s.judges, func(ctx context.Context) ui.Then {
-		lacks, err := ix.Unreported(ctx, f)
-		noted, failed := ix.Noted(ctx, f)
-		err = cmp.Or(err, failed)
+	return s.env.Read(s.abouts, func(ctx context.Context) ui.Then {
+		var n, version int64
+		var lacks index.Unreported
+		var noted []note.Note
 		var sums index.Group
-		if amounts && err == nil {
-			sums, err = ix.Totals(ctx, f, nil, 0)
-		}
-		return func() (ui.Action, tea.Cmd) {
-			if !s.list.Failed(err) {
-				s.lacks, s.noted, s.sums = lacks, noted, sums
-				s.list.Changed()
+		var lost string
+		err := ix.Consistent(ctx, func(ix Index) (err error) {
+			if count {
+				n, err = ix.Count(ctx, f)
 			}
-			return nil, nil
+			if none && err == nil {
+				lost, err = ix.Missing(ctx, f)
+			}
+			if judge && err == nil {
+				lacks, err = ix.Unreported(ctx, f)
+			}
+			if judge && err == nil {
+				noted, err = ix.Noted(ctx, f)
+			}
+			if judge && amounts && err == nil {
+				sums, err = ix.Totals(ctx, f, nil, 0)
+			}
+			fresh, failed := ix.Freshness(ctx)
+			version = fresh.Version
+			return cmp.Or(err, failed)
+		})
+		return func() (ui.Action, tea.Cmd) {
+			switch {
+			case s.list.Failed(err):
+				return nil, nil
+			case count && version != s.fresh.Version:
+				s.whole = true
+				return nil, s.load(s.list.Table.Cursor.SelectedID())
+			case count:
+				first, _ := s.rows.Held()
+				s.rows.Part(int(n), first, s.rows.Shown(), false)
+				s.more = false
+			}
+			if s.lost = lost; judge {
+				s.judged, s.lacks, s.noted, s.sums = judging, lacks, noted, sums
+			}
+			s.list.Changed()
+			return nil, s.readOn()
 		}
 	})
-}
-
-// onCount shows how many rows there are; when the index has changed since they were
-// read both are read again, together.
-func (s *loader) onCount(n int, version int64) tea.Cmd {
-	if version != s.fresh.Version {
-		s.whole = true
-		return s.load(s.list.Table.Cursor.SelectedID())
-	}
-	first, _ := s.rows.Held()
-	s.rows.Part(n, first, s.rows.Shown(), false)
-	s.list.Changed()
-	return s.readOn()
 }
 
 func (s *loader) onWindow(w window, err error) tea.Cmd {
 	if !s.list.Failed(err) {
 		s.rows.Part(w.total, w.base, w.ops, true)
-		s.at, s.fresh = w.seen, w.fresh
+		s.at, s.fresh, s.more = w.seen, w.fresh, !w.counted
 		s.partial = len(w.ops) == 0 && !w.fresh.Complete
 	}
 	if s.listed != s.loaded {
@@ -256,14 +251,8 @@ func (s *loader) onWindow(w window, err error) tea.Cmd {
 	case s.stale:
 		s.stale = false
 		next = s.load(s.list.Table.Cursor.SelectedID())
-	case err == nil && !w.counted:
-		next = s.count()
-	}
-	if err == nil && w.total == 0 && !s.list.Filter.Shown.Empty() {
-		next = tea.Batch(next, s.missing())
-	}
-	if err == nil && s.judged != s.judging() {
-		next = tea.Batch(next, s.judge())
+	case err == nil:
+		next = s.readAbout(!w.counted)
 	}
 	return tea.Batch(next, s.readOn(), s.follows())
 }
@@ -389,8 +378,6 @@ func legend() []list.Sign {
 	out = append(out, list.Locked("after the number of documents: one of them is locked"),
 		list.Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked + "?" }, Tone: theme.Warn,
 			Says: "after the number of documents: the service does not say whether one of them is locked"})
-	out = append(out, list.Sign{Sign: func(*theme.Theme) string { return "?" }, Tone: theme.Warn,
-		Says: "not known: no answer of the service told it"})
 	return append(out, list.StatusSigns()...)
 }
 
@@ -418,21 +405,6 @@ func (s *loader) progress() string {
 	}
 	p, _ := s.background()
 	return p
-}
-
-// missing reads which words of a filter that matches nothing no operation has.
-func (s *loader) missing() tea.Cmd {
-	ix, f := s.index, s.list.Filter.Shown
-	return s.env.Read(s.misses, func(ctx context.Context) ui.Then {
-		said, err := ix.Missing(ctx, f)
-		return func() (ui.Action, tea.Cmd) {
-			if err == nil && s.rows.Len() == 0 { // without it the list says only that nothing matches
-				s.lost = said
-				s.list.Changed()
-			}
-			return nil, nil
-		}
-	})
 }
 
 // noMatch says what nothing matches, which words of it, and what that is worth while the index does not hold

@@ -116,7 +116,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s := &Screen{env: env, cfg: cfg}
 	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress,
 		sort:   index.Sort{Field: "created", Desc: true},
-		counts: env.Requests(), judges: env.Requests(), lives: env.Requests(), misses: env.Requests()}
+		abouts: env.Requests(), lives: env.Requests()}
 	s.loader.rows = list.NewRows(func(op api.Operation) string { return string(op.OPID) }, s.loader.row)
 	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
 		Origin: "index", Class: "billing",
