@@ -273,6 +273,9 @@ func (t *tableColumns) Column() string {
 	return t.columns[t.column].Title
 }
 
+// At is the column under the cursor; -1: none is.
+func (t *tableColumns) At() int { return t.column }
+
 // sequence is the columns in the order in which the cursor reaches them, the first n of
 // which the window has room for.
 func (t *tableColumns) sequence() (order []int, n int) {

@@ -30,6 +30,9 @@ const leastNumber = 14
 // leastName is how much of a group's name is shown at least.
 const leastName = 24
 
+// headSigns are the cells of the signs of cursor and order beside a heading.
+const headSigns = 3
+
 // fixed is how many columns of the grid are before those of the sums.
 const fixed = 2
 
@@ -91,8 +94,6 @@ type grid struct {
 	currencies []untrusted.Text // the one of most operations first; nil: the rows are currencies
 	widths     []int            // of the widest sum of each currency, in cells
 	name       int              // cells that the column of the names has at least
-	first      int              // of the currencies that are drawn
-	at         int              // the column of the cursor: 0 is all currencies
 	rows       []gridRow
 }
 
@@ -162,31 +163,19 @@ func (g *grid) Row(i int) widget.Row {
 		}
 		return out
 	}
-	for _, c := range g.currencies[g.first:] {
+	for _, c := range g.currencies {
 		cell := ""
 		if s := of.Sum(c); s != nil {
 			cell, _ = format.Amount(money{c, s.Amount})
 		}
 		out.Cells = append(out.Cells, cell)
 	}
-	out.Tones = make([]theme.Tone, len(out.Cells))
-	if at := g.column(); at > 0 {
-		out.Tones[at] = theme.Accent
-	}
 	return out
-}
-
-// column is the column of the cursor among those of the table; 0: of the group.
-func (g *grid) column() int {
-	if g.at == 0 {
-		return 0
-	}
-	return fixed + g.at - 1 - g.first
 }
 
 // columns are those of the table. The currencies of fewest operations are left out
 // first where there is no room; the cursor brings them.
-func (g *grid) columns(focus bool) []field.Layout {
+func (g *grid) columns() []field.Layout {
 	orders := g.orders()
 	name, count := field.Layout{Title: g.heading(orders[0]), Min: g.name, Max: 44, Flex: 1},
 		field.Layout{Title: "operations", Align: field.Right, Min: 10, HidePriority: 2}
@@ -195,22 +184,13 @@ func (g *grid) columns(focus bool) []field.Layout {
 		return []field.Layout{name, count, {Title: "amount paid", Align: field.Decimal, MaxNumberWidth: 60}}
 	}
 	out := []field.Layout{name, count}
-	for i := range g.currencies[g.first:] {
-		title := g.heading(orders[fixed+g.first+i])
-		if focus && g.at-1 == g.first+i {
-			title = "[" + title + "]"
-		}
-		hide := 3 + i
-		if i == max(g.at-1-g.first, 0) { // the one under the cursor stays longest
-			hide = 1
-		}
-		least := min(len(title), 14)
-		if g.sorted() == fixed+i {
-			least = len(title) + 2 // and the sign of the order
-		}
+	for i := range g.currencies {
+		title := g.heading(orders[fixed+i])
+		least := min(len(title), 14) + headSigns
 		out = append(out, field.Layout{Title: title, Align: field.Decimal,
-			Min: max(least, min(g.widths[g.first+i], leastNumber)), HidePriority: hide, MaxNumberWidth: mostNumber})
+			Min: max(least, min(g.widths[i], leastNumber)), HidePriority: 3 + i, MaxNumberWidth: mostNumber})
 	}
+	out[fixed].HidePriority = 1 // the first one stays longest
 	return out
 }
 
@@ -244,14 +224,7 @@ func (g *grid) heading(o index.TotalsOrder) string {
 func (g *grid) sorted() int {
 	o := g.order
 	o.Desc = false
-	at := slices.Index(g.orders(), o)
-	if at < fixed {
-		return at
-	}
-	if at -= g.first; at < fixed {
-		return -1
-	}
-	return at
+	return slices.Index(g.orders(), o)
 }
 
 // words are groupings as people read them.
@@ -263,34 +236,18 @@ func words(by []index.By) []string {
 	return out
 }
 
-// lay gives the table room; the column of the cursor is always drawn.
-func (g *grid) lay(t *widget.Table, w, h int, focus bool) {
-	g.first = 0
-	for {
-		t.SetColumns(g.columns(focus)...)
-		t.Cursor.Columns.SetSort(g.sorted(), g.order.Desc)
-		t.SetCell(g.column())
-		t.SetSource(g)
-		t.SetSize(w, h)
-		t.Measure()
-		if g.at == 0 || g.first >= g.at-1 || t.Cursor.Columns.Width(g.column()) > 0 {
-			return
-		}
-		g.first++
-	}
-}
-
-// whole gives the table all columns, to be said.
-func (g *grid) whole(t *widget.Table) {
-	g.first = 0
-	t.SetColumns(g.columns(false)...)
-	t.SetSource(g)
+// lay gives the table room.
+func (g *grid) lay(t *widget.Table, w, h int) {
+	t.Cursor.Columns.SetSort(g.sorted(), g.order.Desc)
+	t.SetCell(max(t.Cursor.Columns.At(), 0))
+	t.SetSize(w, h)
+	t.Measure()
 }
 
 // hidden is how many currencies have no room.
 func (g *grid) hidden(t *widget.Table) int {
-	n := g.first
-	for i := range len(g.currencies) - g.first {
+	n := 0
+	for i := range g.currencies {
 		if t.Cursor.Columns.Width(fixed+i) == 0 {
 			n++
 		}
@@ -298,16 +255,13 @@ func (g *grid) hidden(t *widget.Table) int {
 	return n
 }
 
-// move moves the cursor over the columns.
-func (g *grid) move(by int) { g.at = max(min(g.at+by, len(g.currencies)), 0) }
-
 // cell is the row and the currency under the cursor; nil for all currencies.
 func (g *grid) cell(t *widget.Table) (r gridRow, currency *untrusted.Text) {
 	if len(g.rows) == 0 {
 		return gridRow{}, nil
 	}
-	if g.at > 0 && g.at <= len(g.currencies) {
-		currency = &g.currencies[g.at-1]
+	if at := t.Cursor.Columns.At() - fixed; at >= 0 && at < len(g.currencies) {
+		currency = &g.currencies[at]
 	}
 	return g.rows[max(g.IndexOf(t.Cursor.SelectedID()), 0)], currency
 }

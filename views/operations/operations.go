@@ -427,7 +427,6 @@ func (s *Screen) Content() ui.Content {
 	}
 	c.Sections = s.totals.panelSections()
 	if p := &s.totals.panel; p.focus && p.ready && p.err == nil {
-		p.grid.whole(p.table)
 		c.Table, c.Sections = p.table, nil
 	}
 	return c

@@ -129,11 +129,9 @@ func (s *totalsPanel) refreshPanel() tea.Cmd {
 		g := newGrid(th, by, all, order)
 		return func() (ui.Action, tea.Cmd) {
 			p := &s.panel
-			if p.grid != nil {
-				g.at = p.grid.at
-				g.move(0)
-			}
 			p.ready, p.err, p.grid, p.line = true, err, g, line
+			p.table.SetColumns(g.columns()...)
+			p.table.SetSource(g)
 			return nil, nil
 		}
 	})
@@ -180,9 +178,9 @@ func (s *totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd,
 		s.focusPanel(false)
 		return ui.Handled{}, nil, true
 	case k.Totals.Left.Match(msg):
-		p.grid.move(-1)
+		p.turn(k.List.Left)
 	case k.Totals.Right.Match(msg):
-		p.grid.move(1)
+		p.turn(k.List.Right)
 	case k.List.Sort.Match(msg):
 		action, cmd = s.sortTotals()
 		return action, cmd, true
@@ -197,9 +195,19 @@ func (s *totalsPanel) panelKey(msg keymap.Press) (action ui.Action, cmd tea.Cmd,
 	return ui.Handled{}, nil, true
 }
 
+// turn moves the cursor over the columns of the currencies.
+func (p *panel) turn(key keymap.Key) {
+	p.table.Update(key.Msg())
+	for at := p.table.Cursor.Columns.At(); at >= 0 && at < min(fixed, len(p.grid.currencies)); {
+		p.table.Update(key.Msg())
+		at = p.table.Cursor.Columns.At()
+	}
+}
+
 // focusPanel gives the cursor to the totals, or back to the list.
 func (s *totalsPanel) focusPanel(on bool) {
 	s.panel.focus = on
+	s.panel.table.Cursor.Columns.LeaveColumn()
 	s.list.Table.Cursor.Blur(on)
 }
 
@@ -225,10 +233,10 @@ func (s *totalsPanel) sortTotals() (ui.Action, tea.Cmd) {
 		p.table.Restart()
 		return s.refreshPanel()
 	}
-	if p.grid.at > 0 {
-		return nil, take(next(p.grid.orders()[p.grid.at+1]))
-	}
 	orders := p.grid.orders()
+	if at := p.table.Cursor.Columns.At(); at >= 0 && at < len(orders) {
+		return nil, take(next(orders[at]))
+	}
 	items := make([]ui.Choice, len(orders))
 	for i, o := range orders {
 		orders[i] = next(o)
@@ -404,7 +412,7 @@ func (s *totalsPanel) panelLines(w, h int) []string {
 		room--
 	}
 	p.table.Cursor.Blur(!p.focus)
-	p.grid.lay(p.table, w, room, p.focus)
+	p.grid.lay(p.table, w, room)
 	if out[len(out)-1] = s.tabLine(w, h); h >= smallPanel { // it says how many currencies have no room
 		out = append(out, s.summedLine(w), chart(th, p.line, w))
 	}

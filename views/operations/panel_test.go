@@ -47,7 +47,7 @@ func TestACellFilters(t *testing.T) {
 	d := open(t, f)
 	d.Send(uitest.Size(120, 40))
 	d.typed("amount>=5 OR amount<2").keys("enter", "T", "T", "tab", "down", "right", "right")
-	d.Has("[USD paid]", "0.50 USD in 1 operation: PENDING")
+	d.Has("▌USD paid", "0.50 USD in 1 operation: PENDING")
 	d.keys("enter")
 	if got, want := d.list.Filter.Shown.String(), "(amount>=5 OR amount<2) status:PENDING currency:USD"; got != want {
 		t.Errorf("filtered by %q, want %q", got, want)
@@ -111,7 +111,7 @@ func TestTotalsAtEverySize(t *testing.T) {
 	d.keys("T", "T", "tab", "right", "right")
 	shelltest.Sizes(d.Run)
 	d.Send(uitest.Size(40, 12))
-	d.Has("by status", "PENDING", "[USD paid]")
+	d.Has("by status", "PENDING", "▌USD paid")
 }
 
 // TestNamesOfGroupsKeepRoom: currencies give way before the name of a group is cut short.
@@ -143,10 +143,10 @@ func TestTotalsAreSorted(t *testing.T) {
 	d.keys("T", "T", "tab")
 	first("PENDING")
 	d.keys("right", "right", "s")
-	d.Has("[USD paid] ▼")
+	d.Has("▌USD paid ▼")
 	first("PENDING")
 	d.keys("s")
-	d.Has("[USD paid] ▲", "▌ ")
+	d.Has("▌USD paid ▲", "▌ ")
 	first("(none)")
 	d.keys("tab")
 	if got := d.list.Content().Sections[0].Title; !strings.HasSuffix(got, "sorted by USD paid, smallest first") {
