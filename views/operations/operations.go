@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -134,7 +136,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s.views = &savedViews{list: s.List, env: env, cfg: &s.cfg, loader: s.loader, columns: s.columns,
 		saved: env.Requests()}
 	s.columns.views = s.views
-	s.jobs = &jobs{list: s.List, env: env, cfg: &s.cfg, loader: s.loader, works: env.Requests()}
+	s.jobs = &jobs{list: s.List, env: env, cfg: &s.cfg, loader: s.loader}
 	s.totals = &totalsPanel{list: s.List, env: env, loader: s.loader, jobs: s.jobs, sums: env.Requests()}
 	s.loader.follows = s.totals.refreshPanel
 	s.columns.show(s.columns.columnsOf(""))
@@ -159,8 +161,6 @@ func (s *Screen) Init() tea.Cmd {
 // Answer implements list.Screen.
 func (s *Screen) Answer(msg tea.Msg) (ui.Action, tea.Cmd) {
 	switch msg := msg.(type) {
-	case workMsg:
-		return s.jobs.onWork(msg)
 	case ui.Changed:
 		if msg.Kind == ui.KindOperations {
 			return nil, s.loader.reloadOnce()
@@ -304,7 +304,7 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		action, cmd := s.columns.choosing(msg)
 		return action, cmd, true
 	}
-	if s.totals.panel.open() && !s.jobs.works.Busy() {
+	if s.totals.panel.open() && s.jobs.now == nil {
 		if action, cmd, ok := s.totals.panelKey(msg); ok {
 			return action, cmd, true
 		}
@@ -335,8 +335,8 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return ui.Open{Place: ui.Place{Kind: ui.KindCompliance}}, nil, true
 	case k.Global.Quit.Match(msg):
 		return nil, nil, true
-	case k.Global.Back.Match(msg) && s.jobs.works.Busy():
-		s.jobs.stopWork()
+	case k.Global.Back.Match(msg) && s.jobs.now != nil:
+		s.jobs.stop()
 		return ui.Notify{Level: ui.Info, Text: "Stopping …"}, nil, true
 	case k.Global.Back.Match(msg) && s.totals.panel.open() && s.Table.Marks() == 0:
 		s.totals.closePanel()
@@ -402,7 +402,7 @@ func (s *Screen) keysNow() []keymap.Key {
 	}
 	n := s.Table.Marks()
 	switch {
-	case s.jobs.works.Busy():
+	case s.jobs.now != nil:
 		return []keymap.Key{back("stop")}
 	case n > 0:
 		about := func(k keymap.Key, short string) keymap.Key {
@@ -489,18 +489,16 @@ func (s *jobs) exportOverSSH(of sheet) ui.Action {
 		"-o jsonl writes JSON lines instead.")
 }
 
-// workMsg says how far long work is, or that it ended.
-type workMsg struct {
-	ui.Ticket
-	doing string
-	end   *ended
-	next  tea.Cmd
-}
-
 // ended is the result of long work: its notice, and whether rows may have changed.
 type ended struct {
 	notice ui.Action
 	reload bool
+}
+
+// job is long work while it runs.
+type job struct {
+	stop  context.CancelFunc
+	doing atomic.Value // string: how far it is
 }
 
 // jobs are exports, and reading many again.
@@ -509,66 +507,54 @@ type jobs struct {
 	env    *ui.Env
 	cfg    *Config
 	loader *loader
-	works  *ui.Requests // an export, or reading many again
+	now    *job // nil: none runs
 }
 
-// work runs long work, one at a time: do reports its progress with report, and
-// ends early when ctx ends.
+// work runs long work, one at a time: do reports its progress with report, and ends early when ctx ends. What was
+// stopped still says how it ended.
 func (s *jobs) work(first string, do func(ctx context.Context, report func(string)) ended) tea.Cmd {
-	t, ctx := s.works.Start(s.env.Ctx)
-	s.list.Doing = first
-	steps := make(chan workMsg, 1)
-	var next tea.Cmd
-	next = func() tea.Msg {
-		m, ok := <-steps
-		if !ok {
-			return nil
+	ctx, stop := context.WithCancel(s.env.Ctx)
+	this := &job{stop: stop}
+	this.doing.Store(first)
+	s.now, s.list.Doing = this, first
+	return s.env.Read(nil, func(context.Context) ui.Then {
+		e := do(ctx, func(doing string) { this.doing.Store(doing) })
+		return func() (ui.Action, tea.Cmd) {
+			if s.now == this {
+				s.stop()
+			}
+			if e.reload {
+				return e.notice, s.loader.load(s.list.Table.Cursor.SelectedID())
+			}
+			return e.notice, nil
 		}
-		m.Ticket, m.next = t, next
-		return m
-	}
-	return func() tea.Msg {
-		go func() {
-			defer close(steps)
-			e := do(ctx, func(doing string) {
-				select {
-				case steps <- workMsg{doing: doing}:
-				default: // the screen is behind: the next step replaces this one
-				}
-			})
-			steps <- workMsg{end: &e}
-		}()
-		return next()
+	})
+}
+
+// stop ends long work, perhaps before its time.
+func (s *jobs) stop() {
+	s.now.stop()
+	s.now, s.list.Doing = nil, ""
+}
+
+// Refresh implements list.Screen: it says how far long work is.
+func (s *Screen) Refresh() {
+	if s.jobs.now != nil {
+		s.Doing = s.jobs.now.doing.Load().(string)
 	}
 }
 
-// onWork takes a step or the end of long work. What was stopped still says how it
-// ended.
-func (s *jobs) onWork(msg workMsg) (ui.Action, tea.Cmd) {
-	if msg.end == nil {
-		if s.works.AcceptPart(msg.Ticket) {
-			s.list.Doing = msg.doing
-		}
-		return nil, msg.next
+// NextChange implements list.Screen.
+func (s *Screen) NextChange(now time.Time) time.Time {
+	if s.jobs.now == nil {
+		return time.Time{}
 	}
-	if s.works.Accept(msg.Ticket) {
-		s.list.Doing = ""
-	}
-	if msg.end.reload {
-		return msg.end.notice, s.loader.load(s.list.Table.Cursor.SelectedID())
-	}
-	return msg.end.notice, nil
-}
-
-// stopWork ends long work before its time.
-func (s *jobs) stopWork() {
-	s.works.Stop()
-	s.list.Doing = ""
+	return now.Add(time.Second)
 }
 
 // unlessBusy begins long work, unless there is some.
 func (s *jobs) unlessBusy(begin func() ui.Action) ui.Action {
-	if !s.works.Busy() {
+	if s.now == nil {
 		return begin()
 	}
 	return ui.Notify{Level: ui.Denied, Text: "Wait: " + s.list.Doing + ". " + s.env.Keys.Global.Back.Help().Key +

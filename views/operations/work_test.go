@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"opdeck/api"
+	"opdeck/ui"
 )
 
 // TestLongWorkIsStopped: esc stops an export and nothing else; what was stopped is
@@ -13,12 +16,19 @@ import (
 func TestLongWorkIsStopped(t *testing.T) {
 	d := open(t, &fake{n: 40})
 	d.keys(" ", " ")
-	first := d.list.jobs.work("exporting", func(ctx context.Context, report func(string)) ended {
+	reported, end := make(chan bool), make(chan tea.Msg)
+	work := d.list.jobs.work("exporting", func(ctx context.Context, report func(string)) ended {
 		report("exporting 1 of 40")
+		reported <- true
 		<-ctx.Done()
 		return ended{notice: failed("The export", &api.Error{Kind: api.Interrupted, Public: "The export was stopped; its file was removed."})}
 	})
-	_, next := d.list.Update(first())
+	go func() { end <- work() }()
+	<-reported
+	d.Send(ui.Tick{})
+	if at := d.list.NextChange(d.clock.Now()); at.IsZero() {
+		t.Error("nothing shows how far it is")
+	}
 	for _, k := range []string{"e", "r"} {
 		d.keys(k)
 		d.Has("Wait: exporting 1 of 40. esc stops it.", "exporting 1 of 40", "esc stop")
@@ -29,7 +39,7 @@ func TestLongWorkIsStopped(t *testing.T) {
 	lacks(t, d, "exporting 1 of 40")
 	d.Has("Stopping …")
 	d.Has("2 marked") // the next esc is theirs
-	d.Send(next())
+	d.Send(<-end)
 	d.Has("The export was stopped; its file was removed.", "2 marked")
 	d.keys("esc")
 	lacks(t, d, "marked")
