@@ -1,7 +1,6 @@
 package list
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -13,12 +12,9 @@ import (
 
 	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
-	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/ui"
-	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
-	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
 
@@ -229,257 +225,70 @@ func (l *FilterLine[T]) seen(name string) []string {
 	return widget.MostSeen(all)
 }
 
-// Order is the sort order of a list; By is "" for the order of its source.
-type Order struct {
-	By   string // a field's name
-	Down bool
+const maxPast = 50 // filters
+
+// past holds the person's earlier filters while the filter line is open.
+type past struct {
+	list  []string // newest first
+	at    int      // from 1 into list; 0: the typed text
+	draft string   // the typed text while at is not 0
 }
 
-// Orders are the possible orders of a list.
-type Orders struct {
-	Fields []string                 // their names; "": the order of the source
-	Usual  func(field string) Order // the first order of a field; nil: ascending
-	Note   func(Order) string       // says what comes first in an order
-	Take   func(Order) tea.Cmd      // sorts
-}
-
-// Sorting is the order of a list's rows, and its choice by the person.
-type Sorting[T any] struct {
-	Order // the current one
-
-	by     *field.Catalogue[T] // nil: the screen sorts by itself
-	held   *Rows[T]
-	table  *widget.Table
-	sorted func() // called after sorting
-}
-
-// Ask sorts by the chosen column, in reverse if the list is already sorted by it. Without a
-// chosen column it opens a menu at the current order.
-func (s *Sorting[T]) Ask(now Order, all Orders) (ui.Action, tea.Cmd) {
-	next := func(by string) Order {
-		switch {
-		case by == now.By && by != "":
-			return Order{by, !now.Down}
-		case all.Usual != nil:
-			return all.Usual(by)
-		}
-		return Order{By: by}
-	}
-	if column := s.table.Cursor.Columns.Column(); column != "" {
-		if !slices.Contains(all.Fields, column) {
-			return ui.Notify{Level: ui.Denied, Text: "Cannot sort by " + column + ". Sortable: " +
-				strings.Join(named(all.Fields), ", ") + "."}, nil
-		}
-		return nil, all.Take(next(column))
-	}
-	items := make([]ui.Choice, len(all.Fields))
-	for i, f := range all.Fields {
-		items[i] = ui.Choice{Text: cmp.Or(f, "original order"), Note: all.Note(next(f))}
-		if f == now.By && f != "" {
-			items[i].Text += ", reversed"
-		}
-	}
-	return ui.Choose{Title: "Sort by", Items: items, At: max(slices.Index(all.Fields, now.By), 0),
-		Pick: func(i int) (ui.Action, tea.Cmd) {
-			return nil, all.Take(next(all.Fields[i]))
-		}}, nil
-}
-
-// named returns the fields with a name.
-func named(fields []string) []string {
-	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == "" })
-}
-
-// Direction says what is first in an order by a field of that kind.
-func Direction(k field.Kind, o Order) string {
-	up, down := "A to Z", "Z to A"
-	switch k {
-	case field.Time:
-		up, down = "oldest first", "newest first"
-	case field.Money, field.Count:
-		up, down = "smallest first", "largest first"
-	case field.Flag:
-		up, down = "no first", "yes first"
-	}
-	switch {
-	case o.By == "":
-		return ""
-	case o.Down:
-		return down
-	}
-	return up
-}
-
-// ask sorts the records that the list holds by a field of the catalogue.
-func (s *Sorting[T]) ask() (ui.Action, tea.Cmd) {
-	return s.Ask(s.Order, Orders{Fields: append([]string{""}, s.by.Sortable()...),
-		Note: s.direction, Take: func(o Order) tea.Cmd {
-			s.Order = o
-			s.held.Sort(s.compare())
-			s.Show()
-			s.table.Restart()
-			s.sorted()
-			return nil
-		}})
-}
-
-func (s *Sorting[T]) direction(o Order) string {
-	if o.By == "" {
-		return ""
-	}
-	return Direction(s.by.Get(o.By).Kind, o)
-}
-
-// Show marks the column that rows are sorted by; a screen that changes the columns
-// calls it.
-func (s *Sorting[T]) Show() {
-	s.table.Cursor.Columns.SetSort(slices.Index(s.table.Cursor.Columns.Titles(), s.By), s.Down)
-}
-
-// Line is the order as it is over the list: also while its column is not shown.
-// mixed: the field is an amount, of several currencies.
-func (o Order) Line(th *theme.Theme, mixed bool) string {
-	if o.By == "" {
-		return ""
-	}
-	line := "  by " + o.By + " " + th.Signs.Up
-	if o.Down {
-		line = "  by " + o.By + " " + th.Signs.Down
-	}
-	if mixed {
-		line += ", by number only: currencies are mixed"
-	}
-	return th.Dim.Render(line)
-}
-
-// mixed reports whether the list is sorted by amounts of several currencies.
-func (s *Sorting[T]) mixed() bool {
-	if s.By == "" || s.by == nil {
-		return false
-	}
-	f, one := s.by.Get(s.By), ""
-	if f.Kind != field.Money {
-		return false
-	}
-	for _, r := range s.held.Shown() {
-		code := string(f.Money(r).CurrencyCode)
-		if one != "" && code != "" && code != one {
-			return true
-		}
-		one = cmp.Or(one, code)
-	}
-	return false
-}
-
-// compare compares records by the present field; nil: none.
-func (s *Sorting[T]) compare() func(a, b T) int {
-	if s.By == "" {
+// readPast reads the filters of this kind of list.
+func (l *FilterLine[T]) readPast() tea.Cmd {
+	l.past.at, l.past.draft = 0, ""
+	memory, kind := l.env.Filters(), l.kind
+	if memory.Last == nil {
 		return nil
 	}
-	f := s.by.Get(s.By)
-	return func(a, b T) int {
-		if s.Down {
-			a, b = b, a
+	read := func(ctx context.Context) ([]string, error) { return memory.Last(ctx, kind) }
+	return ui.Reading(l.env, nil, read, func(list []string, _ time.Time, err error) {
+		if err == nil && l.past.at == 0 { // missing earlier filters are not an error of the filter
+			l.past.list = list
 		}
-		return compare(f, a, b)
-	}
+	})
 }
 
-func compare[T any](f field.Field[T], a, b T) int {
-	switch f.Kind {
-	case field.Time:
-		return f.Time(a).Compare(f.Time(b).Time)
-	case field.Count:
-		return cmp.Compare(f.Count(a), f.Count(b))
-	case field.Money:
-		return cmp.Compare(filter.MoneyKey(f.Money(a)), filter.MoneyKey(f.Money(b)))
+// recall replaces the typed filter by an earlier one; false if the key is not for
+// this.
+func (l *FilterLine[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
+	k, p := l.env.Keys.Menu, &l.past
+	step := 1
+	switch {
+	case k.Up.Match(msg):
+	case k.Down.Match(msg):
+		step = -1
+	default:
+		return nil, false
 	}
-	return cmp.Compare(strings.ToLower(string(f.Text(a))), strings.ToLower(string(f.Text(b))))
+	to := p.at + step
+	if to < 0 || to > len(p.list) {
+		return nil, true
+	}
+	if p.at == 0 {
+		p.draft = l.bar.Value()
+	}
+	text := p.draft
+	if p.at = to; to > 0 {
+		text = p.list[to-1]
+	}
+	l.bar = widget.NewFilterBar(text, l.example, maxFilter)
+	return tea.Batch(l.try(), l.offer()), true
 }
 
-const (
-	previewFrom = 140 - ui.Margins // cells of the screen from which there is a preview at all
-	previewLess = 40               // its least width
-	previewMost = 56               // and its greatest: an id with its label
-	previewGap  = 3                // cells between the rows and it
-
-	// previewed is the lowest HidePriority of columns whose room the preview takes: it says of the row under the
-	// cursor what they do. The others tell rows apart, and stay.
-	previewed = 8
-)
-
-// preview is the row under the cursor, drawn beside the rows.
-type preview struct {
-	env   *ui.Env
-	table *widget.Table        // the rows
-	draw  func(w int) []string // the row under the cursor in w cells; nil: there is no preview
-	w     int                  // its width in cells; 0: hidden
-	row   string               // the id of its row
-	top   int                  // the first visible line
-	lines []string
-}
-
-// fit sets the width of the preview in a window of w cells: 0 if it has no room, is switched off
-// or has no content.
-func (p *preview) fit(w int, rows bool) {
-	p.w = 0
-	if p.draw != nil && rows && w >= p.from() && !p.env.Theme.Linear && p.env.Preview() {
-		p.w = min(w-p.need()-previewGap, previewMost)
+// remember stores a confirmed filter.
+func (l *FilterLine[T]) remember(text string) tea.Cmd {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
 	}
-}
-
-// need is the width of the rows with all columns that tell them apart.
-func (p *preview) need() int { return p.table.Cursor.Columns.Needs(previewed - 1) }
-
-// from is the width of the screen from which it has room for the preview.
-func (p *preview) from() int { return max(previewFrom, p.need()+previewGap+previewLess) }
-
-// beside returns the width of the rows in a window of w cells.
-func (p *preview) beside(w int) int {
-	if p.w == 0 {
-		return w
+	rest := slices.DeleteFunc(slices.Clone(l.past.list), func(o string) bool { return o == text })
+	l.past.list = append([]string{text}, rest[:min(len(rest), maxPast-1)]...)
+	memory, kind := l.env.Filters(), l.kind
+	if memory.Keep == nil {
+		return nil
 	}
-	return w - p.w - previewGap
-}
-
-// lay draws the row under the cursor in h lines, once per message.
-func (p *preview) lay(row string, h int) {
-	if p.lines = nil; p.w == 0 {
-		return
-	}
-	lines := p.draw(p.w)
-	if row != p.row {
-		p.row, p.top = row, 0
-	}
-	p.top = max(min(p.top, len(lines)-h), 0)
-	if lines = lines[p.top:]; len(lines) > h && h > 1 {
-		th := p.env.Theme
-		more := len(lines) - h + 1
-		lines = append(lines[:h-1:h-1], th.Dim.Render(th.Signs.More+" "+format.Plural(more, "line", "lines")+" more, "+
-			p.env.Keys.List.Open.Help().Key+" opens it"))
-	}
-	p.lines = draw.Lay(lines, p.w, h)
-}
-
-// join adds the preview to the lines of the table.
-func (p *preview) join(rows []string, w int, side string) []string {
-	if p.w == 0 || len(p.lines) < len(rows) {
-		return rows
-	}
-	out := make([]string, len(rows))
-	for i, row := range rows {
-		out[i] = draw.Pad(row, w) + side + p.lines[i]
-	}
-	return out
-}
-
-// switchOver shows or hides the preview; it shows a notice if a window of w cells has no room for it.
-func (p *preview) switchOver(w int) ui.Action {
-	on := !p.env.Preview()
-	act := p.env.SwitchPreview()
-	if from := p.from(); on && w < from {
-		return ui.Many{act, ui.Notify{Level: ui.Info, Text: "The preview is on. It needs " +
-			format.Count(from+ui.Margins) + " columns; this window has " + format.Count(w+ui.Margins) + "."}}
-	}
-	return act
+	return l.env.Read(nil, func(ctx context.Context) ui.Then {
+		_ = memory.Keep(context.WithoutCancel(ctx), kind, text) // it holds until the list is closed
+		return func() (ui.Action, tea.Cmd) { return nil, nil }
+	})
 }

@@ -8,14 +8,12 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/api"
-	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -80,6 +78,7 @@ type Spec[T any] struct {
 	Beside   func(w int) []string
 	Signs    []Sign              // of the rows, for the help
 	Sort     *field.Catalogue[T] // the fields by which a Rows is sorted; nil: none
+	Orders   *Orders             // of a list that its screen sorts; nil: those by Sort
 	Marks    bool                // rows can be marked
 	Rowless  string              // what enter does in a list without rows ("open by id"); "": nothing
 	OwnStale bool                // HeadLines has List.Stale among its lines
@@ -109,7 +108,7 @@ type List[T any] struct {
 	Env    *ui.Env
 	Table  *widget.Table // the rows, the cursor and the marks
 	Filter FilterLine[T]
-	Sort   Sorting[T]
+	Sort   Sorting
 	Page   *Page // covers the list; nil: none
 	W, H   int   // the size of the screen, in cells
 
@@ -141,10 +140,11 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	if spec.Columns != nil {
 		l.Table.SetColumns(spec.Columns(0)...)
 	}
-	l.Sort = Sorting[T]{by: spec.Sort, held: l.held, table: l.Table, sorted: func() {
-		l.Changed()
-		l.refresh() // a menu's answer is not a message to the list
-	}}
+	if l.Sort.table = l.Table; spec.Orders != nil {
+		l.Sort.orders = *spec.Orders
+	} else if spec.Sort != nil {
+		l.Sort.orders = l.heldOrders(spec.Sort)
+	}
 	l.Filter = FilterLine[T]{env: env, kind: spec.Place.Kind, language: spec.Language, example: spec.Example,
 		records: spec.Records, rows: rows.Len, ask: spec.Ask, seek: env.Requests(),
 		filtered: func(live bool) tea.Cmd {
@@ -225,7 +225,7 @@ func (l *List[T]) key(msg keymap.Press) (ui.Action, tea.Cmd) {
 		return l.back()
 	case k.List.Filter.Match(msg):
 		return nil, l.Filter.open()
-	case l.spec.Sort != nil && k.List.Sort.Match(msg):
+	case l.Sort.orders.Take != nil && k.List.Sort.Match(msg):
 		return l.Sort.ask()
 	case k.List.Preview.Match(msg) && l.preview.draw != nil:
 		return l.preview.switchOver(l.W), nil
@@ -375,211 +375,4 @@ func (r *Reads) Failed(err error) bool {
 // OneThing returns a refusal while other work is in progress.
 func OneThing(doing string) (ui.Action, bool) {
 	return ui.Notify{Level: ui.Denied, Text: "Wait: " + doing + "."}, doing != ""
-}
-
-const maxPast = 50 // filters
-
-// past holds the person's earlier filters while the filter line is open.
-type past struct {
-	list  []string // newest first
-	at    int      // from 1 into list; 0: the typed text
-	draft string   // the typed text while at is not 0
-}
-
-// readPast reads the filters of this kind of list.
-func (l *FilterLine[T]) readPast() tea.Cmd {
-	l.past.at, l.past.draft = 0, ""
-	memory, kind := l.env.Filters(), l.kind
-	if memory.Last == nil {
-		return nil
-	}
-	read := func(ctx context.Context) ([]string, error) { return memory.Last(ctx, kind) }
-	return ui.Reading(l.env, nil, read, func(list []string, _ time.Time, err error) {
-		if err == nil && l.past.at == 0 { // missing earlier filters are not an error of the filter
-			l.past.list = list
-		}
-	})
-}
-
-// recall replaces the typed filter by an earlier one; false if the key is not for
-// this.
-func (l *FilterLine[T]) recall(msg keymap.Press) (tea.Cmd, bool) {
-	k, p := l.env.Keys.Menu, &l.past
-	step := 1
-	switch {
-	case k.Up.Match(msg):
-	case k.Down.Match(msg):
-		step = -1
-	default:
-		return nil, false
-	}
-	to := p.at + step
-	if to < 0 || to > len(p.list) {
-		return nil, true
-	}
-	if p.at == 0 {
-		p.draft = l.bar.Value()
-	}
-	text := p.draft
-	if p.at = to; to > 0 {
-		text = p.list[to-1]
-	}
-	l.bar = widget.NewFilterBar(text, l.example, maxFilter)
-	return tea.Batch(l.try(), l.offer()), true
-}
-
-// remember stores a confirmed filter.
-func (l *FilterLine[T]) remember(text string) tea.Cmd {
-	if text = strings.TrimSpace(text); text == "" {
-		return nil
-	}
-	rest := slices.DeleteFunc(slices.Clone(l.past.list), func(o string) bool { return o == text })
-	l.past.list = append([]string{text}, rest[:min(len(rest), maxPast-1)]...)
-	memory, kind := l.env.Filters(), l.kind
-	if memory.Keep == nil {
-		return nil
-	}
-	return l.env.Read(nil, func(ctx context.Context) ui.Then {
-		_ = memory.Keep(context.WithoutCancel(ctx), kind, text) // it holds until the list is closed
-		return func() (ui.Action, tea.Cmd) { return nil, nil }
-	})
-}
-
-// Pages are the records of a list that the service returns in pages, as far as they
-// were read. It is immutable: With returns a new value.
-type Pages[T any] struct {
-	ID  func(T) string
-	All []T // in the order of the service, without duplicates
-	Odd int // records without an identifier, which are not in All
-
-	next  api.PageAt // the next page to read
-	more  bool       // there may be one
-	total string     // as the service sent it; "": it sent none
-	whole bool       // the last page proves that All is complete
-}
-
-// With returns the records with the page at; the first page replaces all earlier ones.
-func (p Pages[T]) With(at api.PageAt, got api.Page[T]) Pages[T] {
-	out := Pages[T]{ID: p.ID, total: string(got.Total)}
-	if at.Page > 0 {
-		out.All, out.Odd = append(out.All, p.All...), p.Odd
-	}
-	out.Odd += got.Unusable
-	known := map[string]bool{"": true}
-	for _, r := range out.All {
-		known[p.ID(r)] = true
-	}
-	before := len(out.All)
-	for _, r := range got.Items {
-		if id := p.ID(r); !known[id] { // pages shift when records come
-			known[id] = true
-			out.All = append(out.All, r)
-		}
-	}
-	out.whole = got.Whole(len(out.All))
-	out.next, out.more = got.Then(at, len(out.All) > before)
-	return out
-}
-
-// Next returns the next page to read.
-func (p Pages[T]) Next() api.PageAt { return p.next }
-
-// Whole reports whether these are all records, by api.Page.Whole.
-func (p Pages[T]) Whole() bool { return p.whole }
-
-// Ended reports whether there is nothing left to read: these are all records, or the
-// last page had no new one.
-func (p Pages[T]) Ended() bool { return p.whole || p.next.Page > 0 && !p.more }
-
-// Done reports whether nothing is left to read, or nothing was read yet.
-func (p Pages[T]) Done() bool { return p.next.Page == 0 || p.Ended() }
-
-// Of returns the service's total as text, " of 45"; "" if the service sent none.
-func (p Pages[T]) Of() string {
-	if p.total == "" {
-		return ""
-	}
-	return " of " + untrusted.Text(p.total).Line(20)
-}
-
-// Read says how many of the records called many were read.
-func (p Pages[T]) Read(many string) string {
-	switch n := len(p.All); {
-	case p.Whole() && n == 0:
-		return "No " + many
-	case p.Whole():
-		return "All " + many + " read: " + format.Count(n)
-	case p.Ended():
-		return format.Count(n) + p.Of() + " " + many + " read; the service lists no others"
-	default:
-		return format.Count(n) + p.Of() + " " + many + " read"
-	}
-}
-
-// Page is a text that covers the list: a record, a report.
-type Page struct {
-	ID   string // of the page's record; "": none
-	View *widget.Viewer
-
-	layer ui.Layer
-	fill  func(w int) []string
-}
-
-// Open opens a page above the list: of the record id, "" for none. crumb is its short name, and fill draws its lines
-// for a width, again after each message.
-func (l *List[T]) Open(id, crumb string, fill func(w int) []string) {
-	l.Page = &Page{ID: id, layer: ui.Layer{Crumb: crumb}, fill: fill,
-		View: widget.NewViewer(l.Env.Theme, l.Env.Keys).Footed()}
-}
-
-// Layer implements ui.Layered: the page.
-func (l *List[T]) Layer() *ui.Layer {
-	if l.Page == nil {
-		return nil
-	}
-	return &l.Page.layer
-}
-
-func (p *Page) lay(w, h int) {
-	p.View.SetSize(w, h)
-	p.View.SetLines(p.fill(w))
-}
-
-// Seeking reports whether there is a search in the page, which then gets the screen's
-// keys. It works on a nil page.
-func (p *Page) Seeking() bool { return p != nil && p.View.Seeking() }
-
-// searching reports whether the person is typing the search text.
-func (p *Page) searching() bool { return p != nil && p.View.Searching() }
-
-// ItemID returns the id of the page's record, else of the row under the cursor.
-func (l *List[T]) ItemID() string {
-	if l.Page != nil {
-		return l.Page.ID
-	}
-	return l.Table.Cursor.SelectedID()
-}
-
-// Step implements ui.Stepper: the page shows the record that is by rows further
-// down. It has no effect at an end of the list, or on a page without a record.
-func (l *List[T]) Step(by int) (ui.Action, tea.Cmd, bool) {
-	if l.Page == nil || l.Page.ID == "" {
-		return nil, nil, false
-	}
-	nav, before := l.Env.Keys.Nav, l.Page.ID
-	l.Table.Cursor.Select(before)
-	move := nav.Down
-	if by < 0 {
-		move = nav.Up
-	}
-	l.Page = nil
-	_, moved := l.take(move.Msg())
-	if l.Table.Cursor.SelectedID() == before {
-		by = 0
-	}
-	action, opened := l.take(l.Env.Keys.List.Open.Msg())
-	if by == 0 {
-		action = ui.Many{action, ui.Notify{Level: ui.Info, Text: "End of the list."}}
-	}
-	return action, tea.Batch(moved, opened), true
 }

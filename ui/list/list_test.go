@@ -91,7 +91,7 @@ func (s *screen) Filtered(live bool) tea.Cmd {
 }
 func (s *screen) ReadOn() tea.Cmd { return nil }
 func (s *screen) HeadLines() []string {
-	return []string{s.Head(fmt.Sprint(s.rows.Len(), " fruits"))}
+	return s.Head(fmt.Sprint(s.rows.Len(), " fruits"), "")
 }
 func (s *screen) Empty() widget.Notice {
 	return s.NoRows(widget.Notice{Text: "There is no fruit."}, "")

@@ -1,21 +1,15 @@
 package list
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
-
+	"opdeck/api"
 	"opdeck/api/untrusted"
-	"opdeck/internal/act/remedy"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 	"opdeck/ui"
-	"opdeck/ui/draw"
-	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/widget"
 )
@@ -187,269 +181,73 @@ func RowOf[T any](o present.Options, id string, columns []present.Column[T], r T
 	return out
 }
 
-// Sign is a sign before or in a row, with its meaning.
-type Sign struct {
-	Sign func(*theme.Theme) string
-	Tone theme.Tone
-	Says string
+// Pages are the records of a list that the service returns in pages, as far as they
+// were read. It is immutable: With returns a new value.
+type Pages[T any] struct {
+	ID  func(T) string
+	All []T // in the order of the service, without duplicates
+	Odd int // records without an identifier, which are not in All
+
+	next  api.PageAt // the next page to read
+	more  bool       // there may be one
+	total string     // as the service sent it; "": it sent none
+	whole bool       // the last page proves that All is complete
 }
 
-// Warning is the sign of a row that needs attention.
-func Warning(says string) Sign {
-	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Warn }, Tone: theme.Warn, Says: says}
-}
-
-// Locked is the sign of a locked record.
-func Locked(says string) Sign {
-	return Sign{Sign: func(th *theme.Theme) string { return th.Signs.Locked }, Tone: theme.Warn, Says: says}
-}
-
-// LockUnknown is the sign of a record whose lock the service does not tell.
-func LockUnknown() Sign {
-	return Sign{Sign: func(*theme.Theme) string { return "?" }, Tone: theme.Warn,
-		Says: "under lock: the service does not say whether it is locked"}
-}
-
-// StatusSigns are the signs of the service's status words, as theme.Status draws them.
-func StatusSigns() []Sign {
-	var out []Sign
-	for _, words := range present.StatusWords() {
-		out = append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status(words[0]).Sign },
-			Says: "status " + strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]})
+// With returns the records with the page at; the first page replaces all earlier ones.
+func (p Pages[T]) With(at api.PageAt, got api.Page[T]) Pages[T] {
+	out := Pages[T]{ID: p.ID, total: string(got.Total)}
+	if at.Page > 0 {
+		out.All, out.Odd = append(out.All, p.All...), p.Odd
 	}
-	return append(out, Sign{Sign: func(th *theme.Theme) string { return th.Status("").Sign },
-		Says: "unknown status; alone: not known, no answer of the service told it"})
-}
-
-// HelpTopic implements ui.HelpTopic: the language of the filter, and the signs of the rows.
-func (l *List[T]) HelpTopic() (string, []string) {
-	out := l.spec.Language.Guide()
-	for i, s := range l.spec.Signs {
-		if i == 0 {
-			out = append(out, "", "Signs")
+	out.Odd += got.Unusable
+	known := map[string]bool{"": true}
+	for _, r := range out.All {
+		known[p.ID(r)] = true
+	}
+	before := len(out.All)
+	for _, r := range got.Items {
+		if id := p.ID(r); !known[id] { // pages shift when records come
+			known[id] = true
+			out.All = append(out.All, r)
 		}
-		out = append(out, "  "+s.Sign(l.Env.Theme)+"  "+s.Says)
 	}
-	return "Filter ( / )", out
+	out.whole = got.Whole(len(out.All))
+	out.next, out.more = got.Then(at, len(out.All) > before)
+	return out
 }
 
-// Content implements ui.Contenter.
-func (l *List[T]) Content() ui.Content {
-	if l.Page != nil {
-		return ui.Content{Lines: l.Page.fill(ui.PlainWidth), Doing: l.Doing}
-	}
-	c := ui.Content{Table: l.Table, Doing: l.Doing, Filter: l.Filter.bar}
-	if !l.Filter.Typing() {
-		c.Lines = l.over()
-	}
-	if l.spec.Detail != nil {
-		c.Detail = l.spec.Detail()
-	}
-	return c
-}
+// Next returns the next page to read.
+func (p Pages[T]) Next() api.PageAt { return p.next }
 
-const detailFrom = 14 // lines of the screen from which the detail fits
+// Whole reports whether these are all records, by api.Page.Whole.
+func (p Pages[T]) Whole() bool { return p.whole }
 
-// Below implements Screen: it draws Spec.Detail if there is room.
-func (l *List[T]) Below() []string {
-	if l.spec.Detail == nil || l.H < detailFrom || l.preview.w > 0 {
-		return nil
-	}
-	pairs := l.spec.Detail()
-	if len(pairs) == 0 {
-		return nil
-	}
-	th := l.Env.Theme
-	return append([]string{th.Rule.Render(strings.Repeat(th.Signs.Light, max(l.W, 0)))},
-		widget.Pairs(th, pairs, min(l.W, 99))...)
-}
+// Ended reports whether there is nothing left to read: these are all records, or the
+// last page had no new one.
+func (p Pages[T]) Ended() bool { return p.whole || p.next.Page > 0 && !p.more }
 
-// Select implements ui.Selecter. If the row is not read yet, the cursor goes to it
-// after the read.
-func (l *List[T]) Select(id string) bool {
-	ok := l.Table.Cursor.Select(id)
-	if !ok && !l.Loaded {
-		l.wanted = id
-	}
-	l.refresh()
-	return ok
-}
+// Done reports whether nothing is left to read, or nothing was read yet.
+func (p Pages[T]) Done() bool { return p.next.Page == 0 || p.Ended() }
 
-// NoRows says why there are no rows: an error, a running read, a filter that matches none,
-// or no records. on is the key that reads further rows; "" if everything was read.
-func (l *List[T]) NoRows(none widget.Notice, on string) widget.Notice {
-	k := l.Env.Keys
-	clears, changes := k.Global.Back.Help().Key+" clears it", k.List.Filter.Help().Key+" changes it"
-	switch {
-	case l.Err != nil:
-		return widget.Notice{Tone: theme.Bad, Text: l.Err.Public,
-			Hint: strings.TrimSpace(remedy.Screen(l.Err) + " " + k.Global.Reload.Help().Key + " tries again.")}
-	case !l.Loaded || l.Loads.Busy() && !l.Filter.Typing():
-		return widget.Notice{Text: l.spec.Reading}
-	case l.Filter.Shown.Empty():
-		return none
-	case l.Filter.Typing() && l.spec.Further != "": // its keys are text now
-		return widget.Notice{Text: l.spec.Further, Hint: k.Form.Submit.Help().Key + " searches all of them"}
-	case l.Filter.Typing():
-		return widget.Notice{Text: l.spec.None}
-	case on != "":
-		return widget.Notice{Text: l.spec.Further, Hint: on + " reads older ones; filter: " + changes + ", " + clears}
-	}
-	return widget.Notice{Text: l.spec.None, Hint: changes + ", " + clears}
-}
-
-// Head returns the line above the table: the number of rows, the order, the filter, and
-// work in progress.
-func (l *List[T]) Head(shown string) string {
-	th := l.Env.Theme
-	shown += l.ArrivedAbove() + l.Sort.Line(th, l.Sort.mixed())
-	if l.Filter.Text != "" {
-		shown += th.Dim.Render("  / ") + th.Accent.Render(untrusted.Text(l.Filter.Text).Line(max(l.W-44, 10)))
-	}
-	if l.Doing != "" {
-		shown += th.Info.Render("  " + l.Doing + " …")
-	}
-	return shown
-}
-
-// ArrivedAbove says how many new rows are above the cursor.
-func (l *List[T]) ArrivedAbove() string {
-	n, th := l.Table.Cursor.ArrivedAbove(), l.Env.Theme
-	if n == 0 {
+// Of returns the service's total as text, " of 45"; "" if the service sent none.
+func (p Pages[T]) Of() string {
+	if p.total == "" {
 		return ""
 	}
-	if th.Linear {
-		return "  " + format.Count(n) + " new above"
-	}
-	return th.Info.Render("  " + th.Signs.Up + " " + format.Count(n) + " new")
+	return " of " + untrusted.Text(p.total).Line(20)
 }
 
-// over returns the lines above the table; the last ones warn that the rows are stale.
-func (l *List[T]) over() []string {
-	if l.spec.OwnStale {
-		return l.screen.HeadLines()
+// Read says how many of the records called many were read.
+func (p Pages[T]) Read(many string) string {
+	switch n := len(p.All); {
+	case p.Whole() && n == 0:
+		return "No " + many
+	case p.Whole():
+		return "All " + many + " read: " + format.Count(n)
+	case p.Ended():
+		return format.Count(n) + p.Of() + " " + many + " read; the service lists no others"
+	default:
+		return format.Count(n) + p.Of() + " " + many + " read"
 	}
-	return append(l.screen.HeadLines(), l.Stale()...)
-}
-
-// Stale returns the warning that the rows are from an earlier read; nil if they are not.
-func (l *List[T]) Stale() []string {
-	if l.Err == nil || l.rows.Len() == 0 {
-		return nil
-	}
-	line := l.Env.ReloadFailed(l.Err)
-	if l.Env.Theme.Linear {
-		return []string{line}
-	}
-	return draw.Hang(line, 2, l.W)
-}
-
-// Drawn implements ui.Drawer.
-func (l *List[T]) Drawn() ui.Drawn {
-	if l.Page != nil {
-		return ui.Drawn{}
-	}
-	d := ui.Drawn{Problem: l.Err != nil && (l.rows.Len() == 0 || l.saidStale)}
-	if line := l.Table.Cursor.CursorLine(); line >= 0 {
-		d.Cursors = []int{len(l.above) + line}
-	}
-	return d
-}
-
-// Defaults implements the methods of Screen that most screens do not need.
-type Defaults struct{}
-
-// Answer handles no message.
-func (Defaults) Answer(tea.Msg) (ui.Action, tea.Cmd) { return nil, nil }
-
-// Item returns no item.
-func (Defaults) Item() ui.Item { return ui.Item{} }
-
-// ReadOn reads nothing, for a list that is read at once.
-func (Defaults) ReadOn() tea.Cmd { return nil }
-
-// Refresh does nothing.
-func (Defaults) Refresh() {}
-
-// NextChange returns zero, for never.
-func (Defaults) NextChange(time.Time) time.Time { return time.Time{} }
-
-// Keys implements ui.Screen.
-func (l *List[T]) Keys() []keymap.Key {
-	switch {
-	case l.Filter.Typing():
-		return widget.FilterKeys(l.Env.Keys)
-	case l.Page.Seeking():
-		return l.Page.View.Hints()
-	}
-	keys := l.screen.HelpKeys()
-	if l.Page != nil || !l.Loaded || l.rows.Len() > 0 {
-		return keys
-	}
-	return rowless(l, keys)
-}
-
-// rowless returns the keys of a list without rows: those for a row are off.
-func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
-	k, item, open := l.Env.Keys, l.screen.Item(), l.spec.Rowless
-	var off []string
-	for _, one := range []struct {
-		key  keymap.Key
-		none bool // it has nothing to act on
-	}{{k.List.Open, open == ""}, {k.List.Sort, true}, {k.List.Mark, true}, {k.Item.CopyID, item.ID == ""},
-		{k.Item.CopyJSON, len(item.JSON) == 0 && item.NoJSON == ""}, {k.Item.Raw, len(item.JSON) == 0 && item.NoJSON == ""}} {
-		if one.none {
-			off = append(off, one.key.Name)
-		}
-	}
-	keys = slices.Clone(keys)
-	for i := range keys {
-		one := &keys[i]
-		switch {
-		case slices.Contains(off, one.Name):
-			one.Set(cmp.Or(one.Why(), "The list has no rows."))
-		case one.Name == k.List.Open.Name:
-			one.SetHelp(one.Help().Key, open)
-			one.Long = open
-		case slices.ContainsFunc(keymap.All(k.Item), func(o keymap.Key) bool { return o.Name == one.Name }):
-			one.Extra = true
-		}
-	}
-	return keys
-}
-
-// Click implements ui.Pointer: a click on a row selects it, a click on a column's title sorts by
-// that column.
-func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool) {
-	y -= len(l.above)
-	switch {
-	case l.Filter.Typing(), l.Page != nil, x >= l.preview.beside(l.W):
-		return "", nil, nil, false
-	case sorts(l.screen.HelpKeys(), l.Env.Keys.List.Sort) && l.Table.PointColumn(x, y):
-		a, cmd = l.key(l.Env.Keys.List.Sort.Msg())
-		l.Table.Cursor.Columns.LeaveColumn()
-		l.refresh()
-		return "", a, cmd, true
-	case l.Table.Point(y):
-		cmd = l.screen.ReadOn()
-		l.refresh()
-		return l.Table.Cursor.SelectedID(), nil, cmd, true
-	}
-	return "", nil, nil, false
-}
-
-// sorts reports whether a screen has the key that sorts among its keys.
-func sorts(keys []keymap.Key, sort keymap.Key) bool {
-	return slices.ContainsFunc(keys, func(k keymap.Key) bool { return k.Name == sort.Name })
-}
-
-// Wheel implements ui.Pointer: it scrolls the preview if the pointer is over it.
-func (l *List[T]) Wheel(x, y, by int) bool {
-	p := &l.preview
-	if l.Page != nil || p.w == 0 || x < l.preview.beside(l.W) || y < len(l.above) || y >= l.H-len(l.below) {
-		return false
-	}
-	p.top = max(p.top+by, 0)
-	l.refresh()
-	return true
 }

@@ -247,7 +247,7 @@ func (s *Screen) HeadLines() []string {
 	if mine > 0 {
 		head += th.Dim.Render(", " + format.Count(mine) + " of them requested by you")
 	}
-	return []string{s.Head(head)}
+	return s.Head(head, "")
 }
 
 // HelpKeys implements list.Screen.

@@ -217,11 +217,11 @@ func (s *Screen) HeadLines() []string {
 	if !s.newer && n > 0 {
 		head += "; " + s.keys.Everything.Help().Key + " shows " + other
 	}
-	line := s.Head(th.Strong.Render(head))
+	newer := ""
 	if s.newer && s.Doing == "" {
-		line += th.Info.Render("  newer records: " + s.env.Keys.Global.Reload.Help().Key + " reads them")
+		newer = th.Info.Render("  newer records: " + s.env.Keys.Global.Reload.Help().Key + " reads them")
 	}
-	out := []string{line}
+	out := s.Head(th.Strong.Render(head), newer)
 	if n := len(s.open); n > 0 {
 		out = append(out, th.Bad.Render(th.Signs.Unknown+" "+draw.Cut(format.Plural(n, "write has", "writes have")+
 			" an unknown outcome and may have been done. enter on one shows what to do.", w-2)))

@@ -322,7 +322,7 @@ func (s *Screen) HeadLines() []string {
 	if s.rows.Len() < len(op.Documents) {
 		n += " of " + format.Count(len(op.Documents))
 	}
-	return append(out, s.Head(th.Strong.Render(n)))
+	return append(out, s.Head(th.Strong.Render(n), "")...)
 }
 
 // detail is all of the document under the cursor.

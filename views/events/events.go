@@ -308,7 +308,7 @@ func (s *Screen) HeadLines() []string {
 		len(s.findings()) == 0 {
 		return s.switchOn(w, h)
 	}
-	return append([]string{s.Head(s.following())}, warnings...)
+	return append(s.Head(s.following(), ""), warnings...)
 }
 
 // unreceived says that this host receives no webhooks.

@@ -291,8 +291,7 @@ func (s *Screen) HeadLines() []string {
 			oldest = m
 		}
 	}
-	out := []string{s.Head(th.Strong.Render(s.counted()) + th.Dim.Render(", known since "+format.Time(oldest.At,
-		s.env.Zone())))}
+	out := s.Head(th.Strong.Render(s.counted()), th.Dim.Render(", known since "+format.Time(oldest.At, s.env.Zone())))
 	since := "since your last visit (" + format.Time(s.lastSeen, s.env.Zone()) + ")"
 	switch fresh := s.fresh(); {
 	case fresh > 0:

@@ -328,26 +328,23 @@ func (s *columnChoice) chooserLine(th *theme.Theme, e entry, marked bool, w int)
 	return style(theme.Accent).Render(cursor) + style(tone).Render(line)
 }
 
-// chooseSort sorts by the column under the cursor, or offers the orders.
-func (s *Screen) chooseSort() (ui.Action, tea.Cmd) {
-	return s.Sort.Ask(s.loader.order(), list.Orders{Fields: index.SortFields, Note: direction,
-		Usual: func(f string) list.Order {
-			o := index.UsualSort(f)
+// orders are those of the index.
+func (s *Screen) orders() *list.Orders {
+	return &list.Orders{Fields: index.SortFields,
+		Kind: func(name string) field.Kind { return field.Operations.Get(name).Kind },
+		Usual: func(name string) list.Order {
+			o := index.UsualSort(name)
 			return list.Order{By: o.Field, Down: o.Desc}
 		},
-		Take: func(o list.Order) tea.Cmd {
-			s.loader.sort = index.Sort{Field: o.By, Desc: o.Down}
-			s.Table.Cursor.Columns.SetSort(s.columns.sortColumn(), s.loader.sort.Desc)
+		Take: func(list.Order) tea.Cmd {
 			s.loader.restart = true
 			return s.loader.load("")
-		}})
+		},
+		Mixed: s.loader.mixed}
 }
 
-// direction says what is first in an order.
-func direction(o list.Order) string { return list.Direction(field.Operations.Get(o.By).Kind, o) }
-
 // order is the present one.
-func (s *loader) order() list.Order { return list.Order{By: s.sort.Field, Down: s.sort.Desc} }
+func (s *loader) order() index.Sort { return index.Sort{Field: s.list.Sort.By, Desc: s.list.Sort.Down} }
 
 // meant is the filter of what a key is about: the marked operations, else all that are
 // shown. marked is how many those are.
@@ -555,11 +552,7 @@ func (s *savedViews) pickOwn(title string, then func(View) ui.Action) ui.Action 
 
 // viewNow is what the list shows, as a view.
 func (s *savedViews) viewNow(name string) View {
-	order := s.loader.sort.Field
-	if s.loader.sort.Desc {
-		order = "-" + order
-	}
-	return View{Name: name, Filter: s.list.Filter.Shown.String(), Sort: order,
+	return View{Name: name, Filter: s.list.Filter.Shown.String(), Sort: s.loader.order().String(),
 		Columns: slices.Clone(s.columns.shown), Own: true}
 }
 
@@ -637,7 +630,8 @@ func (s *savedViews) useView(v View) (ui.Action, tea.Cmd) {
 			"There are " + strings.Join(index.SortFields, ", ") + ". " + remedy}}, nil
 	}
 	s.list.Filter.Show(q.For(s.env.Ctx), v.Filter)
-	s.loader.sort, s.view, s.loader.restart = order, v.Name, true
+	s.list.Sort.Set(list.Order{By: order.Field, Down: order.Desc})
+	s.view, s.loader.restart = v.Name, true
 	s.columns.show(s.columns.columnsOf(v.Name))
 	return nil, s.loader.load("")
 }
@@ -646,7 +640,7 @@ func (s *savedViews) useView(v View) (ui.Action, tea.Cmd) {
 func (s *savedViews) viewChanged(v View) bool {
 	q, err := filter.Parse(v.Filter)
 	order, err2 := index.ParseSort(v.Sort)
-	return err != nil || err2 != nil || q.String() != s.list.Filter.Shown.String() || order != s.loader.sort
+	return err != nil || err2 != nil || q.String() != s.list.Filter.Shown.String() || order != s.loader.order()
 }
 
 // viewName is the view that is shown, for the line above the table; "" for none.

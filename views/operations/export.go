@@ -33,7 +33,7 @@ func (s *jobs) askExport() ui.Action {
 	if marked > 0 {
 		what = format.Count(marked) + " marked"
 	}
-	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.loader.sort}, what, s.whence(marked), marked, "operation",
+	return s.askFile(sheet{index.Sheet{Filter: q, Sort: s.loader.order()}, what, s.whence(marked), marked, "operation",
 		"operations"}, "operations.csv")
 }
 

@@ -418,75 +418,21 @@ func (s *Screen) Drawn() ui.Drawn {
 // HeadLines implements list.Screen: the line that says what is shown, with numbers of
 // the row under the cursor for which the table has no room.
 func (s *Screen) HeadLines() []string {
-	th := s.env.Theme
-	w := s.W
-	line := s.headLine(w)
-	var below []string // the filter, if it has no room in the line
-	if f := s.Filter.Shown; !f.Empty() {
-		text := draw.Line(untrusted.Text(f.String()), max(w-4, longFilter))
-		if draw.Width(line)+4+draw.Width(text) <= w {
-			line += th.Dim.Render("  / ") + th.Accent.Render(text)
-		} else {
-			below = filterLines(th, text, w)
-		}
+	th, view := s.env.Theme, ""
+	if name := s.views.viewName(); name != "" {
+		view = th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
 	}
-	if s.Doing != "" {
-		line += th.Info.Render("  " + s.Doing + " …")
-	} else if p := s.loader.progress(); p != "" && s.loader.readSoFar() == "" {
-		line += th.Dim.Render("  " + p)
+	if p := s.loader.progress(); p != "" && s.Doing == "" && s.loader.readSoFar() == "" {
+		view += th.Dim.Render("  " + p)
 	}
-	lines := append([]string{line}, below...)
+	lines := s.Head(s.loader.counted(), view)
 	if s.loader.lacks.Rows > 0 {
-		lines = append(lines, th.Warn.Render(draw.Cut(s.loader.lacks.String(), w)))
+		lines = append(lines, th.Warn.Render(draw.Cut(s.loader.lacks.String(), s.W)))
 	}
 	if len(s.loader.noted) > 0 {
-		lines = append(lines, th.Dim.Render(draw.Cut(s.loader.noteLine(), w)))
+		lines = append(lines, th.Dim.Render(draw.Cut(s.loader.noteLine(), s.W)))
 	}
 	return lines
-}
-
-// headLine is the first of these lines, without the filter.
-func (s *Screen) headLine(w int) string {
-	th := s.env.Theme
-	line := s.loader.counted() + s.ArrivedAbove()
-	if wide := s.loader.tooWide(w); wide != "" {
-		fits := func() bool { return draw.Width(line)+2+draw.Width(wide) <= w } // the amount is not to be cut
-		if !fits() {
-			line = th.Strong.Render(s.loader.summary()) + s.ArrivedAbove()
-		}
-		if fits() {
-			line += "  "
-		} else {
-			line = ""
-		}
-		line += th.Warn.Render(wide)
-	}
-	if name := s.views.viewName(); name != "" {
-		line += th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
-	}
-	if s.Loaded {
-		line += s.loader.order().Line(th, s.loader.mixed())
-	}
-	return line
-}
-
-// longFilter is how much of a filter the lines above the table show at least, in two lines of a narrow window.
-const longFilter = 72
-
-// filterLines is a filter in at most two lines of w cells.
-func filterLines(th *theme.Theme, text string, w int) []string {
-	out := draw.Wrap(text, max(w-2, 1))
-	if len(out) > 2 {
-		out = []string{out[0], draw.Cut(strings.Join(out[1:], " "), max(w-2, 1))}
-	}
-	for i, l := range out {
-		sign := "  "
-		if i == 0 {
-			sign = th.Dim.Render("/ ")
-		}
-		out[i] = sign + th.Accent.Render(l)
-	}
-	return out
 }
 
 // noteLine is the note by which the filter finds the row under the cursor, else how many notes it finds rows by.
@@ -500,7 +446,7 @@ func (s *loader) noteLine() string {
 
 // mixed reports whether the list is sorted by amounts of several currencies.
 func (s *loader) mixed() bool {
-	return s.sort.Mixed(slices.Values(s.rows.Shown()), s.sums)
+	return s.order().Mixed(slices.Values(s.rows.Shown()), s.sums)
 }
 
 // counted is the summary, with a warning if the index does not hold all operations. The header says how old they are.
@@ -534,19 +480,4 @@ func (s *loader) summary() string {
 		return format.Plural(s.rows.Len(), "operation matches", "operations match")
 	}
 	return format.Plural(s.rows.Len(), "operation", "operations") + s.fresh.Late(s.env.Now(), s.env.Zone())
-}
-
-// tooWide shows amounts of the row under the cursor that their columns had no room
-// for, in full or not at all.
-func (s *loader) tooWide(w int) string {
-	var full, names []string
-	r, _ := s.list.Table.Cursor.Selected()
-	for _, i := range s.list.Table.Cursor.TooWide() {
-		full = append(full, s.columns[i].Name+" "+r.Cells[i])
-		names = append(names, s.columns[i].Name)
-	}
-	if line := strings.Join(full, "  "); draw.Width(line) <= w {
-		return line
-	}
-	return draw.Cut("enter shows the "+strings.Join(names, ", "), w)
 }

@@ -87,7 +87,6 @@ type loader struct {
 	background func() (line string, ok bool) // Config.Progress
 	follows    func() tea.Cmd                // is called after the rows have changed
 
-	sort    index.Sort
 	rows    *list.Rows[api.Operation]
 	columns []column        // cells of a row, in this order
 	at      time.Time       // the latest confirmation by the service among what is held
@@ -126,7 +125,7 @@ func (s *loader) loadWith(anchor string, with func(context.Context) (take func()
 	s.abouts.Stop()
 	s.lost = ""
 	s.loaded = s.asked()
-	q, ix := part{filter: s.list.Filter.Shown, sort: s.sort, around: anchor, n: first, count: s.whole}, s.index
+	q, ix := part{filter: s.list.Filter.Shown, sort: s.order(), around: anchor, n: first, count: s.whole}, s.index
 	s.whole = false
 	return s.env.Read(s.list.Loads, func(ctx context.Context) ui.Then {
 		take := func() {}
@@ -175,8 +174,8 @@ func (s *loader) reloadOnce() tea.Cmd {
 // If the index has changed since the rows were read, all is read again together.
 func (s *loader) readAbout(count bool) tea.Cmd {
 	ix, f := s.index, s.list.Filter.Shown
-	amounts, none := s.sort.Amounts(), s.rows.Len() == 0 && !f.Empty()
-	judging := s.loaded + " " + s.sort.Field
+	amounts, none := s.order().Amounts(), s.rows.Len() == 0 && !f.Empty()
+	judging := s.loaded + " " + s.list.Sort.By
 	judge := judging != s.judged
 	if judge {
 		s.judged, s.lacks, s.noted, s.sums = "", index.Unreported{}, nil, index.Group{}
@@ -268,7 +267,7 @@ func (s *loader) readOn() tea.Cmd {
 	case (from-near >= first || first == 0) && (to+near <= end || end == s.rows.Len()):
 		return nil
 	}
-	ix, q := s.index, part{filter: s.list.Filter.Shown, sort: s.sort, from: max(from-readAhead, 0), n: 3 * readAhead}
+	ix, q := s.index, part{filter: s.list.Filter.Shown, sort: s.order(), from: max(from-readAhead, 0), n: 3 * readAhead}
 	return s.env.Read(s.list.More, func(ctx context.Context) ui.Then {
 		w, err := q.read(ctx, ix)
 		return func() (ui.Action, tea.Cmd) {

@@ -117,13 +117,12 @@ type Screen struct {
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{env: env, cfg: cfg}
 	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress,
-		sort:   index.Sort{Field: "created", Desc: true},
 		abouts: env.Requests(), lives: env.Requests()}
 	s.loader.rows = list.NewRows(func(op api.Operation) string { return string(op.OPID) }, s.loader.row)
 	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
 		Origin: "index", Class: "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
-		Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
+		Orders: s.orders(), Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
 		Ask: func(ctx context.Context, field, typed string) []string {
 			values, err := ix.Values(ctx, field, typed, offeredValues)
 			if err != nil {
@@ -132,6 +131,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 			return values
 		}})
 	s.loader.list = s.List
+	s.Sort.Set(list.Order{By: "created", Down: true})
 	s.columns = &columnChoice{list: s.List, env: env, cfg: &s.cfg, loader: s.loader}
 	s.views = &savedViews{list: s.List, env: env, cfg: &s.cfg, loader: s.loader, columns: s.columns,
 		saved: env.Requests()}
@@ -315,9 +315,6 @@ func (s *Screen) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		return s.jobs.unlessBusy(s.jobs.askReread), nil, true
 	case k.Operations.Live.Match(msg):
 		return nil, s.loader.live(), true
-	case k.List.Sort.Match(msg):
-		action, cmd := s.chooseSort()
-		return action, cmd, true
 	case k.List.Views.Match(msg):
 		return nil, s.views.countViews(), true
 	case k.Operations.Totals.Match(msg):
@@ -447,7 +444,7 @@ func (s *Screen) summaries() []string {
 	if !s.Filter.Shown.Empty() {
 		line += ", filter " + s.Filter.Shown.String()
 	}
-	out := []string{line + ", sorted by " + s.loader.sort.Field + ", " + direction(s.loader.order()) + "."}
+	out := []string{line + ", sorted by " + s.Sort.By + ", " + s.Sort.First(s.Sort.Order) + "."}
 	if s.loader.mixed() {
 		out[0] += " Mixed currencies: sorted by number only."
 	}

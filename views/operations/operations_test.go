@@ -245,14 +245,14 @@ func TestSortMenu(t *testing.T) {
 	d.keys("s")
 	d.Has("created, reversed", "oldest first", "largest first", "A to Z")
 	d.keys("enter")
-	if d.list.loader.sort.Desc || d.list.loader.sort.Field != "created" {
-		t.Errorf("sorted by %v", d.list.loader.sort)
+	if d.list.loader.order().Desc || d.list.loader.order().Field != "created" {
+		t.Errorf("sorted by %v", d.list.loader.order())
 	}
 	d.keys("s")
 	d.Send(uitest.Type("amou"))
 	d.keys("enter")
-	if d.list.loader.sort.String() != "-amount" {
-		t.Errorf("sorted by %v", d.list.loader.sort)
+	if d.list.loader.order().String() != "-amount" {
+		t.Errorf("sorted by %v", d.list.loader.order())
 	}
 }
 

@@ -252,11 +252,14 @@ func (s *totalsPanel) sortTotals() (ui.Action, tea.Cmd) {
 
 // orderNote says what is first in an order of totals.
 func orderNote(o index.TotalsOrder) string {
+	if o.Field == "" {
+		return ""
+	}
 	kind := field.Count
 	if o.Field == index.TotalsGroup {
 		kind = field.Text
 	}
-	return list.Direction(kind, list.Order{By: o.Field, Down: o.Desc})
+	return list.Direction(kind, o.Desc)
 }
 
 // openCell filters the list by the cell under the cursor, within what it shows.
@@ -540,12 +543,7 @@ func (s *columnChoice) show(choices []field.Choice) {
 	s.shown = choices
 	s.loader.columns = build(choices)
 	s.list.Table.SetColumns(list.ColumnsOf(s.loader.columns)...)
-	s.list.Table.Cursor.Columns.SetSort(s.sortColumn(), s.loader.sort.Desc)
-}
-
-// sortColumn is the column that rows are sorted by, -1 when it is not shown.
-func (s *columnChoice) sortColumn() int {
-	return slices.IndexFunc(s.loader.columns, func(c column) bool { return c.Name == s.loader.sort.Field })
+	s.list.Sort.Show()
 }
 
 // askExportTotals asks for the file of the totals that are open.

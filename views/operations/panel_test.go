@@ -152,7 +152,7 @@ func TestTotalsAreSorted(t *testing.T) {
 	if got := d.list.Content().Sections[0].Title; !strings.HasSuffix(got, "sorted by USD paid, smallest first") {
 		t.Errorf("said as %q", got)
 	}
-	if got := d.list.loader.sort.Field; got != index.UsualSort("created").Field {
+	if got := d.list.loader.order().Field; got != index.UsualSort("created").Field {
 		t.Errorf("the list is sorted by %s", got)
 	}
 	d.keys("tab", "left", "left", "s")

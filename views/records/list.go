@@ -360,7 +360,7 @@ func (s *List[T]) HeadLines() []string {
 		head += "  " + th.Signs.Warn + " " + format.Plural(s.read.Odd, "record has", "records have") +
 			" no id and cannot be shown"
 	}
-	return []string{s.Head(th.Strong.Render(count) + th.Dim.Render(draw.Cut(head, max(s.W-draw.Width(count), 0))))}
+	return s.Head(th.Strong.Render(count)+th.Dim.Render(draw.Cut(head, max(s.W-draw.Width(count), 0))), "")
 }
 
 // HelpKeys implements list.Screen.
