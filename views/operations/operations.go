@@ -122,7 +122,8 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
 		Origin: "index", Class: "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
-		Orders: s.orders(), Language: filter.Operations(), Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
+		Orders: s.orders(), Language: filter.Operations(),
+		Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
 		Ask: func(ctx context.Context, field, typed string) []string {
 			values, err := ix.Values(ctx, field, typed, offeredValues)
 			if err != nil {
