@@ -705,10 +705,10 @@ func (a factReader) auditFact(ctx context.Context, f *verdict.Facts, _ session.S
 	health, last := a.app.Audit.Health(), a.app.tried.Load()
 	refused := health.Err != nil && !errors.Is(health.Err, errNewHost) || f.Audit.Value.Says != ""
 	if last == nil || last.says != "" || refused || a.app.Now().Sub(last.at).Abs() > triedFor {
-		if err := a.tryToRecord(ctx, f.Audit.Value.Says); err != nil {
+		var err error
+		if last, err = a.tryToRecord(ctx, f.Audit.Value.Says); err != nil {
 			return err
 		}
-		last = a.app.tried.Load()
 	}
 	out := f.Audit.Value // what is noted
 	out.Says, out.Writable, out.NoKey = last.says, last.says == "", a.app.Audit.Unrecorded() != nil
@@ -721,22 +721,22 @@ func (a factReader) auditFact(ctx context.Context, f *verdict.Facts, _ session.S
 
 // tryToRecord tries what a write needs of the store, and notes a refusal for other processes until a try works. noted
 // is the refusal that is noted. The error is one of the whole store.
-func (a factReader) tryToRecord(ctx context.Context, noted string) error {
+func (a factReader) tryToRecord(ctx context.Context, noted string) (*tried, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	err := journal.Recordable(ctx, a.app.Store.Core, a.app.Scope())
 	trouble := (*store.Error)(nil)
-	if errors.As(err, &trouble) && trouble.Kind != store.NoRight || ctx.Err() != nil {
-		return err
+	if errors.As(err, &trouble) && trouble.Kind != store.NoRight || err != nil && ctx.Err() != nil {
+		return nil, err
 	}
-	now := tried{at: a.app.Now()}
+	now := &tried{at: a.app.Now()}
 	if err != nil {
 		now.says = cmp.Or(store.Says(err), err.Error())
 	}
-	a.app.tried.Store(&now)
+	a.app.tried.Store(now)
 	switch {
 	case now.says == noted:
-		return nil
+		return now, nil
 	case err == nil:
 		err = observations(a.app).Remove(ctx, triedPart, "")
 	default:
@@ -746,7 +746,7 @@ func (a factReader) tryToRecord(ctx context.Context, noted string) error {
 	if err != nil {
 		a.app.Log.Warn("the try to record a write is not noted for other processes", "err", err)
 	}
-	return nil
+	return now, nil
 }
 
 // refused tries at once whether a write can be recorded, since the store has refused one.

@@ -33,6 +33,8 @@ type database struct {
 	mu     sync.Mutex
 	open   map[net.Conn]bool       // guarded by mu
 	answer *pgproto3.ErrorResponse // guarded by mu; to every new connection; nil: the server's
+	// unreliable: connections fail at random. Guarded by mu.
+	unreliable bool
 }
 
 // sharedIn puts the store of a scene into a database of its own, with the key of a host.
@@ -75,9 +77,13 @@ func (d *database) listens(at string) {
 func (d *database) serves(conn net.Conn) {
 	defer conn.Close()
 	d.mu.Lock()
-	refused := d.answer
+	refused, unreliable := d.answer, d.unreliable
 	d.open[conn] = true
 	d.mu.Unlock()
+	if unreliable {
+		d.relays(conn)
+		return
+	}
 	if refused != nil {
 		if _, err := pgproto3.NewBackend(conn, conn).ReceiveStartupMessage(); err == nil {
 			text, _ := refused.Encode(nil)
