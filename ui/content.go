@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -409,28 +408,15 @@ func Rows[T any](e *Env, o present.Options, columns []present.Column[T], records
 			}
 		}
 	}
-	out := make([]string, len(records))
-	for i := range cells {
-		out[i] = row(e, columns, cells[i], slices.Clone(wide), w)
-	}
-	return out
-}
-
-const columnGap = 2 // cells between two columns
-
-// row draws the cells of a record in columns that are wide.
-func row[T any](e *Env, columns []present.Column[T], cells []present.Cell, wide []int, w int) string {
 	need := -columnGap
 	for _, n := range wide {
-		if n > 0 {
-			need += n + columnGap
-		}
+		need += n + min(n, 1)*columnGap
 	}
 	for need > w {
-		worst := -1
-		for i, c := range columns {
-			if wide[i] > 0 && c.HidePriority > 0 && (worst < 0 || c.HidePriority > columns[worst].HidePriority) {
-				worst = i
+		worst, least := -1, 0
+		for k, c := range columns {
+			if wide[k] > 0 && c.HidePriority > least {
+				worst, least = k, c.HidePriority
 			}
 		}
 		if worst < 0 {
@@ -438,17 +424,23 @@ func row[T any](e *Env, columns []present.Column[T], cells []present.Cell, wide 
 		}
 		need, wide[worst] = need-wide[worst]-columnGap, 0
 	}
-	var parts []string
-	for i, c := range cells {
-		if columns[i].Flex > 0 && need > w {
-			wide[i] = max(wide[i]-(need-w), 1)
+	out := make([]string, len(records))
+	for i := range cells {
+		var parts []string
+		for k, c := range cells[i] {
+			if n := wide[k]; n > 0 {
+				if columns[k].Flex > 0 {
+					n = max(n-max(need-w, 0), 1)
+				}
+				parts = append(parts, e.Theme.Tone(c.Tone).Render(draw.Fit(c.Text, n)))
+			}
 		}
-		if wide[i] > 0 {
-			parts = append(parts, e.Theme.Tone(c.Tone).Render(draw.Fit(c.Text, wide[i])))
-		}
+		out[i] = strings.Join(parts, draw.Space(columnGap))
 	}
-	return strings.Join(parts, draw.Space(columnGap))
+	return out
 }
+
+const columnGap = 2 // cells between two columns
 
 // alignAmounts aligns the decimal points of amounts.
 func alignAmounts(pairs []widget.Pair, facts []present.Fact) {

@@ -35,6 +35,7 @@ type Form struct {
 	ask     Ask
 	fields  widget.Form
 	picks   picks
+	seek    Requests // completions
 	looking bool     // a Look is running
 	sending bool     // enter was pressed; the form is sent after the Look
 	problem []string // why it was refused; safe
@@ -54,8 +55,8 @@ func NewForm(env *Env, a Ask) *Form {
 // fill begins with the values of the fields.
 func (f *Form) fill() {
 	f.fields, f.looking = widget.NewForm(f.ask.Fields...), false
-	f.picks.cancel()
-	f.picks = picks{at: -1, seek: f.picks.seek}
+	f.seek.Stop()
+	f.picks = picks{at: -1}
 }
 
 func (f *Form) form() *Form { return f }

@@ -278,7 +278,7 @@ type Answer interface{ Asker() Ticket }
 
 // Requests numbers the reads of one pane: a new read cancels the previous one and
 // makes its answer stale. Get one from Env.Requests for each separate kind of
-// read, and do not copy it. It belongs to the update loop.
+// read, and do not copy it. It belongs to the update loop. The zero value numbers the queries of a dialog.
 type Requests struct {
 	env    *Env
 	n      uint64
@@ -293,8 +293,10 @@ func (l *Requests) Start(ctx context.Context) (Ticket, context.Context) {
 	l.Stop()
 	ctx, l.cancel = context.WithCancel(ctx)
 	l.busy = true
-	t := l.env.Ticket()
-	t.from, t.n = l, l.n
+	t := Ticket{from: l, n: l.n}
+	if l.env != nil {
+		t.screen, t.layer = l.env.id, layerOf(l.env.screen)
+	}
 	return t, ctx
 }
 

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -22,16 +21,16 @@ type menu struct {
 	dialog
 	Choose // if More is set, the last of Items is the one that reads further items
 	edit   widget.Edit
-	hits   []int  // indexes of Items
-	at     int    // into hits, then rows; -1: none is marked
-	reads  search // further items
+	hits   []int    // indexes of Items
+	at     int      // into hits, then rows; -1: none is marked
+	reads  Requests // further items
 	k      keymap.Menu
 
 	refuses bool // pick also gets items that are off, and shows the reason
 
 	finds bool   // lists local objects below the items
 	kind  string // of the place that they are opened as, for the menu that opens an operation; else ""
-	seek  search
+	seek  Requests
 	found found   // by the typed text; without text, those that were opened last
 	rows  []Found // that can be chosen
 	enter bool    // enter was pressed before they arrived
@@ -112,7 +111,7 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 		return m.remembering(a), nil, true
 	case m.k.Choose.Match(p) && m.onMore():
 		return nil, m.readOn(s), false
-	case m.k.Choose.Match(p) && m.seek.busy && (m.kind != "" || m.shown() == 0):
+	case m.k.Choose.Match(p) && m.seek.Busy() && (m.kind != "" || m.shown() == 0):
 		m.enter = true
 	case m.k.Choose.Match(p):
 		return m.choose()
@@ -128,24 +127,6 @@ func (m *menu) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	return nil, nil, false
 }
 
-// search numbers the queries of one dialog; a new one cancels the previous one.
-type search struct {
-	n      uint64
-	busy   bool
-	cancel context.CancelFunc
-}
-
-// begin starts a new query.
-func (q *search) begin(ctx context.Context) (uint64, context.Context) {
-	if q.cancel != nil {
-		q.cancel()
-	}
-	ctx, q.cancel = context.WithCancel(ctx)
-	q.n++
-	q.busy = true
-	return q.n, ctx
-}
-
 // found is what was found for a menu by a typed text, or the last opened objects without text.
 type found struct {
 	Finding
@@ -159,10 +140,10 @@ func (m *menu) look(s *Shell) tea.Cmd {
 	if !m.finds || find == nil && m.kind == "" {
 		return nil
 	}
-	n, ctx := m.seek.begin(s.win.root)
+	t, ctx := m.seek.Start(s.win.root)
 	q := s.win.search(strings.TrimSpace(m.edit.Value()), m.kind == "")
 	if find == nil {
-		return s.onFound(m, n, found{unsearched(q.Text), q.Text, nil})
+		return s.onFound(m, t, found{unsearched(q.Text), q.Text, nil})
 	}
 	return func() tea.Msg {
 		f := found{typed: q.Text}
@@ -171,17 +152,16 @@ func (m *menu) look(s *Shell) tea.Cmd {
 		} else {
 			f.Finding, f.err = find.Find(ctx, q)
 		}
-		return do(func(s *Shell) tea.Cmd { return s.onFound(m, n, f) })
+		return do(func(s *Shell) tea.Cmd { return s.onFound(m, t, f) })
 	}
 }
 
 // onFound lists objects below the items of the menu that asked, so that no line moves, unless it is closed or the text
 // is another one. It chooses the only one if enter was pressed before.
-func (s *Shell) onFound(m *menu, n uint64, f found) tea.Cmd {
-	if !slices.Contains(s.dialogs.overlays, overlay(m)) || m.seek.n != n {
+func (s *Shell) onFound(m *menu, t Ticket, f found) tea.Cmd {
+	if !m.seek.Accept(t) {
 		return nil
 	}
-	m.seek.busy = false
 	m.found, m.note, m.rows = f, f.Wrong, f.Matches
 	if f.typed != "" && len(m.hits) == 0 {
 		m.rows = f.rows(f.typed)
@@ -293,7 +273,7 @@ func (m *menu) notes(th *theme.Theme, w int) (out []string) {
 	switch none := m.shown() == 0; {
 	case m.kind != "" && m.found.typed == "" && !none:
 		head = "Recently opened"
-	case m.seek.busy && (none || m.kind != ""):
+	case m.seek.Busy() && (none || m.kind != ""):
 		head = "Searching the index …"
 	case m.kind != "" && m.found.typed != "" && m.found.missed():
 		head = m.found.nothing(m.found.typed)
@@ -447,17 +427,16 @@ func (m *menu) takes() bool {
 
 // readOn reads further items, one read at a time.
 func (m *menu) readOn(s *Shell) tea.Cmd {
-	if m.reads.busy {
+	if m.reads.Busy() {
 		return nil
 	}
-	n, ctx := m.reads.begin(s.win.root)
+	t, ctx := m.reads.Start(s.win.root)
 	m.Items[len(m.Items)-1].Text = "Reading more …"
 	more := m.More
 	return func() tea.Msg {
 		then := more(ctx)
 		return do(func(s *Shell) tea.Cmd { // unless the menu was closed in the meantime
-			if slices.Contains(s.dialogs.overlays, overlay(m)) && m.reads.n == n {
-				m.reads.busy = false
+			if m.reads.Accept(t) {
 				c := then()
 				c.form = m.form
 				m.show(c)
@@ -474,8 +453,7 @@ type picks struct {
 	typed  string          // the text of the field at that time
 	more   bool            // there are others
 	at     int             // the marked one; -1: none
-	seek   search
-	opened bool // the person opened the list; else it completes typed text
+	opened bool            // the person opened the list; else it completes typed text
 }
 
 // formMsg answers a Look or a Complete of a form; then runs in the update loop.
@@ -510,18 +488,10 @@ func (f *Form) offers() bool {
 
 // forget clears the list of a field that lost the focus.
 func (f *Form) forget() {
-	if f.picks.cancel(); f.picks.field != f.fields.Focus() {
-		f.picks = picks{field: f.fields.Focus(), at: -1, seek: f.picks.seek}
+	if f.seek.Stop(); f.picks.field != f.fields.Focus() {
+		f.picks = picks{field: f.fields.Focus()}
 	}
 	f.picks.at = -1
-}
-
-func (p *picks) cancel() {
-	if p.seek.cancel != nil {
-		p.seek.cancel()
-	}
-	p.seek.busy = false
-	p.seek.n++
 }
 
 // mark moves the mark by n lines; false if the list has no such line.
@@ -570,12 +540,12 @@ func (f *Form) completes() bool { return f.focused().Complete != nil }
 func (f *Form) complete(opened bool) tea.Cmd {
 	i := f.fields.Focus()
 	find, typed := f.fields.Field(i).Complete, f.fields.Value(i)
-	n, ctx := f.picks.seek.begin(f.env.Ctx)
+	t, ctx := f.seek.Start(f.env.Ctx)
 	f.picks.field, f.picks.opened = i, opened
 	return func() tea.Msg {
 		found, err := find(ctx, typed)
 		return formMsg{f, func() (Action, tea.Cmd) {
-			if f.picks.seek.n != n {
+			if !f.seek.Accept(t) {
 				return nil, nil
 			}
 			return nil, f.completed(typed, found, err)
@@ -587,7 +557,6 @@ func (f *Form) complete(opened bool) tea.Cmd {
 // finds none, it goes to the next field.
 func (f *Form) completed(typed string, found widget.Completion, err error) tea.Cmd {
 	p := &f.picks
-	p.seek.busy = false
 	if f.fields.Value(p.field) != typed { // the text has changed
 		return nil
 	}
@@ -656,7 +625,7 @@ func (f *Form) listLines(rows int) []string {
 	} else {
 		said := ""
 		switch {
-		case f.picks.seek.busy:
+		case f.seek.Busy():
 			said = "Reading the folder …"
 		case d.Complete != nil:
 			said = "tab completes, down lists the folder"

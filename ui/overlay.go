@@ -185,8 +185,9 @@ func (s *Shell) finish(o overlay, a Action, cmd tea.Cmd) tea.Cmd {
 }
 
 func (s *dialogStack) remove(o overlay) {
-	if m, ok := o.(*menu); ok && m.reads.cancel != nil {
-		m.reads.cancel()
+	if m, ok := o.(*menu); ok {
+		m.seek.Stop()
+		m.reads.Stop()
 	}
 	s.overlays = slices.DeleteFunc(slices.Clone(s.overlays), func(other overlay) bool { return other == o })
 }

@@ -166,8 +166,11 @@ func (s *router) replace(p Place) tea.Cmd { return s.goTo(len(s.stack.stack)-2, 
 // unmount ends a screen's reads and its dialogs.
 func (s *router) unmount(st *openScreen) {
 	st.cancel()
-	s.dialogs.overlays = slices.DeleteFunc(slices.Clone(s.dialogs.overlays),
-		func(o overlay) bool { return o.owner() == st.id })
+	for _, o := range s.dialogs.overlays {
+		if o.owner() == st.id {
+			s.dialogs.remove(o)
+		}
+	}
 }
 
 func unsaved(st *openScreen) string {
