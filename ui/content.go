@@ -192,9 +192,10 @@ func (d Driver) Dialog() any {
 			return o.asked()
 		}
 		return o.Choose
-	case *explain:
-		return o.e
 	case *pager:
+		if o.explains != nil {
+			return *o.explains
+		}
 		return Text{o.title, o.lines(d.Shell)}
 	}
 	return nil

@@ -108,11 +108,12 @@ func (p panel) fitted(h int) panel {
 
 // filled returns the panel without empty lines.
 func (p panel) filled() panel {
-	full := func(lines []string) []string {
-		return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.TrimSpace(l) == "" })
-	}
-	p.body, p.tail = full(p.body), full(p.tail)
+	p.body, p.tail = filled(p.body), filled(p.tail)
 	return p
+}
+
+func filled(lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.TrimSpace(l) == "" })
 }
 
 func (p panel) draw(th *theme.Theme, w, h int) []string {
@@ -140,11 +141,11 @@ func (p panel) draw(th *theme.Theme, w, h int) []string {
 	return lines
 }
 
-// scrolled returns the position of a dialog after scrolling by some lines, or by whole pages of what is visible.
-func (s *Shell) scrolled(o overlay, lines, pages int) int {
+// turned returns the position of a dialog after scrolling by whole pages of what is visible.
+func (s *Shell) turned(o overlay, pages int) int {
 	w, h := s.win.area()
 	p := o.panel(s, w, h, s.win.now()).fitted(h)
-	return max(min(p.scroll+lines+pages*max(len(p.body)-p.hidden(h), 1), p.hidden(h)), 0)
+	return max(min(p.scroll+pages*max(len(p.body)-p.hidden(h), 1), p.hidden(h)), 0)
 }
 
 // do is an Action of the shell itself, and the answer to one of its commands.
@@ -232,7 +233,7 @@ func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 	return out
 }
 
-// pager is a large dialog with a viewer: raw JSON, help, activity.
+// pager is a dialog with a viewer: raw JSON, help, activity, explanations.
 type pager struct {
 	dialog
 	title string
@@ -248,6 +249,32 @@ type pager struct {
 	low   bool // its height is that of its lines, which fit its width
 	k     keymap.Viewer
 	shows keymap.Key // reveals masked values
+
+	explains *Explain  // what it says, if it is an explanation: most keys close it
+	until    time.Time // keys before this time have no effect: they were meant for the previous content
+	closes   keymap.Dialog
+	copies   keymap.Key
+}
+
+// newExplain returns a pager with an explanation. That of an error ignores keys as long as a question does.
+func newExplain(s *window, owner screenID, e Explain) *pager {
+	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
+	p := newPager(s, owner, e.Title, nil)
+	p.wide, p.low, p.copy, p.explains, p.until = dialogWidth, true, e.Copy, &e, s.now().Add(quiet)
+	p.closes, p.copies = s.keys.Dialog, s.keys.Item.CopyID
+	if e.failed {
+		p.armed = s.now().Add(armAfter)
+	}
+	p.lines = func(s *Shell) (out []string) {
+		for _, l := range e.Lines {
+			out = append(out, draw.Wrap(safe(l), p.room(s))...)
+		}
+		if len(e.Facts) > 0 {
+			out = append(append(out, ""), widget.Pairs(s.win.th, e.Facts, p.room(s))...)
+		}
+		return out
+	}
+	return p
 }
 
 func newPager(s *window, owner screenID, title string, lines func(*Shell) []string) *pager {
@@ -277,7 +304,7 @@ func (p *pager) readRaw(s *window) {
 
 func (p *pager) counts(s *Shell, now time.Time) time.Time {
 	if p.live == nil {
-		return time.Time{}
+		return p.dialog.counts(s, now)
 	}
 	return p.live(s, now)
 }
@@ -285,6 +312,15 @@ func (p *pager) counts(s *Shell, now time.Time) time.Time {
 func (p *pager) keys() []keymap.Key {
 	if hits := p.view.Hints(); hits != nil {
 		return hits
+	}
+	if p.explains != nil {
+		k, y := p.closes.Answer, p.copies
+		k.SetHelp("enter", "close")
+		if p.copy.Text == "" {
+			return []keymap.Key{k}
+		}
+		y.SetHelp(y.Help().Key, "copy "+p.copy.What)
+		return []keymap.Key{k, y}
 	}
 	if p.copy.Text == "" {
 		return []keymap.Key{p.k.Search, p.k.Next, p.k.Close}
@@ -300,12 +336,17 @@ func (p *pager) keys() []keymap.Key {
 }
 
 func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
-	switch {
+	switch now, c := s.win.now(), p.closes; {
+	case p.early(now):
+		p.postpone(now)
+	case now.Before(p.until):
 	case p.view.Searching():
 		p.view.Update(msg)
-	case msg.IsText():
+	case msg.IsText(), msg.Burst && p.explains != nil:
 	case p.k.Close.Match(msg):
 		return nil, nil, !p.view.Clear()
+	case p.explains != nil && (c.Answer.Match(msg) || c.No.Match(msg) || c.Close.Match(msg)):
+		return nil, nil, true
 	case p.copy.Text != "" && p.k.Copy.Match(msg):
 		return p.copy, nil, false
 	case p.raw != nil && p.shows.Match(msg):
@@ -328,8 +369,11 @@ func (p *pager) layout(s *Shell) {
 		p.readRaw(s.win)
 	}
 	p.h = max(h-2, 1)
-	if again || p.live != nil || w != p.w {
+	if again || p.live != nil || p.explains != nil || w != p.w {
 		lines := p.lines(s)
+		if p.explains != nil && len(lines) > p.h {
+			lines = filled(lines)
+		}
 		if p.view.SetLines(lines); p.low {
 			p.rows = len(lines)
 		}
@@ -347,7 +391,11 @@ func (p *pager) room(s *Shell) int {
 }
 
 func (p *pager) panel(*Shell, int, int, time.Time) panel {
-	return panel{title: p.title, tail: p.view.Lines(), foot: p.view.Further(), width: p.wide, tone: theme.Accent}
+	out := panel{title: p.title, tail: p.view.Lines(), foot: p.view.Further(), width: p.wide, tone: theme.Accent}
+	if p.explains != nil {
+		out.tone = cmp.Or(p.explains.Tone, theme.Warn)
+	}
+	return out
 }
 
 // sentWrites holds the writes that were sent and not answered yet, and whether the person is leaving.

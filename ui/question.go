@@ -158,9 +158,9 @@ func (q *question) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 	q.note = ""
 	switch {
 	case q.nav.PageDown.Match(p):
-		q.scroll = s.scrolled(q, 0, 1)
+		q.scroll = s.turned(q, 1)
 	case q.nav.PageUp.Match(p):
-		q.scroll = s.scrolled(q, 0, -1)
+		q.scroll = s.turned(q, -1)
 	case q.k.Next.Match(p), q.k.Prev.Match(p):
 		q.markOther()
 	case q.k.Answer.Match(p):
@@ -438,68 +438,6 @@ func (q *question) small(th *theme.Theme, w, h int, now time.Time) panel {
 	p := panel{body: body, tail: tail, scroll: q.scroll, bare: true}.filled()
 	if n := len(p.tail); n >= h { // drop the note first, then the typed characters; the answers stay
 		p.tail = p.tail[n-max(h-1, 1):]
-	}
-	return p
-}
-
-// explain is a page of sentences. Any closing key closes it, except just after it opened,
-// because the key may have been meant for the previous content: for an error as long as a
-// question ignores keys, and while keys keep coming.
-type explain struct {
-	dialog
-	e     Explain
-	until time.Time // other keys before this time are ignored, too
-	k     keymap.Dialog
-	copy  keymap.Key
-	nav   keymap.Nav
-}
-
-func newExplain(s *window, owner screenID, e Explain) *explain {
-	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
-	x := &explain{dialog: dialog{screen: owner}, e: e, until: s.now().Add(quiet), k: s.keys.Dialog, nav: s.keys.Nav,
-		copy: s.keys.Item.CopyID}
-	if e.failed {
-		x.armed = s.now().Add(armAfter)
-	}
-	return x
-}
-
-func (x *explain) keys() []keymap.Key {
-	k := x.k.Answer
-	k.SetHelp("enter", "close")
-	if x.e.Copy.Text == "" {
-		return []keymap.Key{k}
-	}
-	y := x.copy
-	y.SetHelp(y.Help().Key, "copy "+x.e.Copy.What)
-	return []keymap.Key{k, y}
-}
-
-func (x *explain) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
-	switch now := s.win.now(); {
-	case x.early(now):
-		x.postpone(now)
-	case now.Before(x.until) || p.IsText() || p.Burst:
-	case x.e.Copy.Text != "" && x.copy.Match(p):
-		return x.e.Copy, nil, false
-	case x.nav.Down.Match(p), x.nav.PageDown.Match(p):
-		x.scroll = s.scrolled(x, 1, 0)
-	case x.nav.Up.Match(p), x.nav.PageUp.Match(p):
-		x.scroll = s.scrolled(x, -1, 0)
-	case x.k.Answer.Match(p), x.k.No.Match(p), x.k.Close.Match(p):
-		return nil, nil, true
-	}
-	return nil, nil, false
-}
-
-func (x *explain) panel(s *Shell, w, _ int, _ time.Time) panel {
-	in := max(min(w, dialogWidth)-4, 1)
-	p := panel{title: x.e.Title, scroll: x.scroll, tone: cmp.Or(x.e.Tone, theme.Warn)}
-	for _, l := range x.e.Lines {
-		p.body = append(p.body, draw.Wrap(safe(l), in)...)
-	}
-	if len(x.e.Facts) > 0 {
-		p.body = append(append(p.body, ""), widget.Pairs(s.win.th, x.e.Facts, in)...)
 	}
 	return p
 }
