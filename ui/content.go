@@ -124,7 +124,10 @@ func (s *Shell) Top() Screen { return s.stack.screen() }
 type Driver struct{ Shell *Shell }
 
 // Searching reports whether a typed text is being looked for in the local data.
-func (d Driver) Searching() bool { return d.Shell.searches > 0 }
+func (d Driver) Searching() bool {
+	m, ok := d.Shell.dialogs.top().(*menu)
+	return ok && m.seek.Busy()
+}
 
 // Keys returns the keys of the screen on top, then those of all screens.
 func (d Driver) Keys() []keymap.Key {
@@ -188,10 +191,7 @@ func (d Driver) Dialog() any {
 	case *input:
 		return o.model.form().described()
 	case *menu:
-		if o.kind != "" {
-			return o.asked()
-		}
-		return o.Choose
+		return o.described(d.Shell.win)
 	case *pager:
 		if o.explains != nil {
 			return *o.explains
@@ -219,13 +219,13 @@ func (d Driver) Answer(yes bool) tea.Cmd {
 
 // Submit answers the open input dialog; secrets hold the values of secret fields.
 func (d Driver) Submit(text []string, secrets []secret.Value) tea.Cmd {
+	if m, ok := d.Shell.dialogs.top().(*menu); ok { // it stays open until the text was looked for
+		m.edit.Set(text[0])
+		m.enter = true
+		return m.look(d.Shell)
+	}
 	return d.closing(func(o overlay) (a Action, cmd tea.Cmd) {
-		switch o := o.(type) {
-		case *input:
-			a, cmd, _ = o.take(d.Shell, Values{text: text, secrets: secrets})
-		case *menu:
-			a = do(func(s *Shell) tea.Cmd { return s.OpenTyped(o.kind, text[0]) })
-		}
+		a, cmd, _ = o.(*input).take(d.Shell, Values{text: text, secrets: secrets})
 		return a, cmd
 	})
 }
@@ -236,11 +236,12 @@ func (d Driver) Pick(i int) tea.Cmd {
 	if ok && m.More != nil && i == len(m.Items)-1 {
 		return m.readOn(d.Shell) // it stays open
 	}
-	return d.closing(func(overlay) (Action, tea.Cmd) {
-		if !ok || m.Pick == nil {
-			return nil, nil
+	return d.closing(func(overlay) (a Action, cmd tea.Cmd) {
+		if ok {
+			m.at = i
+			a, cmd, _ = m.choose()
 		}
-		return m.picked(i)
+		return a, cmd
 	})
 }
 

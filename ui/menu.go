@@ -60,8 +60,17 @@ const typedHint = "an id or its beginning, an amount, a day, a reference, a name
 // maxTyped is the length in characters of a text to search: a list of some hundred ids.
 const maxTyped = 16000
 
-// asked returns the menu that opens an operation as a form, for plain mode.
-func (m *menu) asked() Ask {
+// described returns the menu for plain mode: as a form while it asks what to open, then what was found, or why nothing.
+func (m *menu) described(s *window) any {
+	switch {
+	case m.kind == "":
+		return m.Choose
+	case m.note != "" && m.shown() == 0:
+		return Text{Title: strings.TrimRight(m.note, ".")}
+	case m.found.typed != "":
+		return Choose{Items: s.choices(m.rows), Title: format.Plural(len(m.found.Matches), "operation matches",
+			"operations match") + " “" + safe(m.found.typed) + "”"}
+	}
 	return Ask{Title: m.Title, Verb: "open", Fields: []widget.Field{{Label: "Operation", Hint: typedHint, Max: maxTyped,
 		Check: func(v string) error {
 			if v == "" {

@@ -410,47 +410,9 @@ func (s *window) remember(p Place) tea.Cmd {
 	}
 }
 
-// OpenTyped opens an operation, or another place of one, by what a list shows of it. If
-// several match, it offers them.
-func (s *Shell) OpenTyped(kind, typed string) tea.Cmd {
-	find, ctx, q := s.win.opt.Finder, s.win.root, s.win.search(typed, false)
-	if find == nil {
-		return s.resolved(kind, typed, unsearched(typed))
-	}
-	s.searches++
-	return func() tea.Msg {
-		f, err := find.Find(ctx, q)
-		return do(func(s *Shell) tea.Cmd {
-			if s.searches--; err != nil {
-				return s.status.notify(Error, indexError(err))
-			}
-			return s.resolved(kind, typed, f)
-		})
-	}
-}
-
 // search is a Search of this person.
 func (s *window) search(typed string, customers bool) Search {
 	return Search{Text: typed, Customers: customers, Zone: s.shown.zone}
-}
-
-// resolved opens the only match, or offers several.
-func (s *Shell) resolved(kind, typed string, f Finding) tea.Cmd {
-	rows := f.rows(typed)
-	switch {
-	case f.Only != "":
-		return s.route.open(Place{Kind: kind, ID: f.Only})
-	case len(rows) == 0:
-		return s.status.notify(Denied, f.nothing(typed))
-	case len(rows) == 1:
-		return s.route.open(rows[0].in(kind))
-	}
-	title := format.Plural(len(f.Matches), "operation matches", "operations match") + " “" + safe(typed) + "”"
-	s.dialogs.push(newMenu(s.win, 0, Choose{Title: title, Items: s.win.choices(rows),
-		Pick: func(i int) (Action, tea.Cmd) {
-			return do(func(s *Shell) tea.Cmd { return s.route.open(rows[i].in(kind)) }), nil
-		}}))
-	return nil
 }
 
 // unsearched is the result without local data.

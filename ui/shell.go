@@ -168,7 +168,6 @@ type Shell struct {
 	clicked clicked
 	wakes   wakes
 
-	searches    int    // for typed texts, in the local data, that have not ended
 	nextContext string // the context to open after this one; "": none
 
 	concluded *evidence.Book // the conclusions of the console's calls

@@ -302,7 +302,8 @@ func (h *Host) after(ctx context.Context, err error, k keymap.Key) error {
 func (h *Host) openID(ctx context.Context, kind, id string) error {
 	if kind == ui.KindOperation || kind == ui.KindDocuments {
 		before := h.sh.Shell.Top()
-		if err := h.run(ctx, h.sh.Shell.OpenTyped(kind, id)); err != nil {
+		h.loop.start(h.sh.Shell.AskID(kind), false)
+		if err := h.run(ctx, h.sh.Submit([]string{id}, nil)); err != nil {
 			return err
 		}
 		if at := h.sh.Shell.Top(); at == before && at.Place().ID != id { // it was said why
