@@ -4,7 +4,7 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -376,7 +376,7 @@ func looksPasted(typed []token) bool {
 // handed out before.
 type input struct {
 	in    io.Reader
-	ended func(error) // called once, when in has no more to give
+	ended func() // called once, when in has no more to give
 	idle  func()
 
 	cancel func()        // ends a Read of in, and all later ones; nil: nothing does
@@ -384,9 +384,7 @@ type input struct {
 	came   chan arrival  // what it brought
 	done   chan struct{} // closed by close
 
-	mu     sync.Mutex
-	busy   bool // handed out, and perhaps not all of it taken
-	closed bool
+	busy atomic.Bool // keys were read that may not have reached the loop yet
 
 	// Read's own.
 	reading   bool     // a Read of in is under way
@@ -402,13 +400,11 @@ type arrival struct {
 
 // newInput reads from in until close. idle is called when all keys have been
 // taken, ended when there will be no more.
-func newInput(in io.Reader, mouse bool, idle func(), ended func(error)) *input {
+func newInput(in io.Reader, mouse bool, idle, ended func()) *input {
 	i := &input{in: in, idle: idle, ended: ended, want: make(chan struct{}, 1), came: make(chan arrival, 1),
 		done: make(chan struct{}), sequences: newSequences(mouse)}
 	if f, ok := in.(*os.File); ok {
-		if p := poll(f); p != nil {
-			i.in, i.cancel = p, p.Cancel
-		} else if r, err := cancelreader.NewReader(f); err == nil { // not every file can be waited for
+		if r, err := cancelreader.NewReader(f); err == nil { // not every file can be waited for
 			i.in, i.cancel = r, func() { r.Cancel() }
 		}
 	}
@@ -433,7 +429,7 @@ func (i *input) pump() {
 // Read implements io.Reader for Bubble Tea.
 func (i *input) Read(b []byte) (int, error) {
 	for len(i.next) == 0 {
-		i.set(false)
+		i.busy.Store(false)
 		i.idle()
 		a, err := i.receive()
 		if err != nil {
@@ -441,7 +437,7 @@ func (i *input) Read(b []byte) (int, error) {
 		}
 		i.next = a
 	}
-	i.set(true)
+	i.busy.Store(true)
 	n := copy(b, i.next[0])
 	if i.next[0] = i.next[0][n:]; i.next[0] == "" {
 		i.next = i.next[1:]
@@ -471,8 +467,10 @@ func (i *input) receive() ([]string, error) {
 			i.reading = false
 			pieces := i.sequences.read(a.b)
 			if a.err != nil && len(a.b) == 0 {
-				if !i.isClosed() {
-					i.ended(a.err)
+				select {
+				case <-i.done:
+				default:
+					i.ended()
 				}
 				return nil, io.EOF
 			}
@@ -485,33 +483,8 @@ func (i *input) receive() ([]string, error) {
 	return i.sequences.expire(), nil
 }
 
-func (i *input) set(busy bool) {
-	i.mu.Lock()
-	i.busy = busy
-	i.mu.Unlock()
-}
-
-// waiting reports whether keys that were read may not have reached the loop yet.
-func (i *input) waiting() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.busy
-}
-
-func (i *input) isClosed() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.closed
-}
-
 // close ends a waiting Read, and that of the terminal if it can be ended.
 func (i *input) close() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.closed {
-		return
-	}
-	i.closed = true
 	close(i.done)
 	if i.cancel != nil {
 		i.cancel()

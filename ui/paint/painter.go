@@ -70,7 +70,7 @@ var ErrStuck = errors.New("the terminal has stopped reading")
 
 // PainterOptions are the settings of a [Painter] for its terminal.
 type PainterOptions struct {
-	Title string      // set on entering; "" leaves the title alone
+	Title string      // set on entering, a constant of the program; "" leaves the title alone
 	Mouse bool        // report clicks, drags and the wheel
 	Idle  func()      // called on the painter's goroutine after each write
 	Fail  func(error) // called once when writing has failed
@@ -122,7 +122,7 @@ type work struct {
 func New(out io.Writer, opt PainterOptions) *Painter {
 	p := &Painter{
 		out: out, opt: opt, screen: newScreen(),
-		modes:   modes{title: cleanTitle(opt.Title), mouse: opt.Mouse},
+		modes:   modes{title: opt.Title, mouse: opt.Mouse},
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go p.run()
@@ -134,7 +134,7 @@ func (p *Painter) change(f func(w *work)) {
 	p.mu.Lock()
 	f(&p.todo)
 	p.mu.Unlock()
-	offer(p.changed, struct{}{})
+	notify(p.changed)
 }
 
 // Frame draws the lines of a view on a terminal of w by h cells, or as much as

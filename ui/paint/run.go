@@ -10,9 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"golang.org/x/term"
@@ -57,8 +55,6 @@ type Options struct {
 	// Filter gets every message first, as with tea.WithFilter. It runs on the
 	// loop's goroutine.
 	Filter func(tea.Model, tea.Msg) tea.Msg
-	// Now is the clock; nil is time.Now.
-	Now func() time.Time
 	// CloseWithin bounds the wait for a terminal that has stopped reading, on the
 	// way out and when suspending; 0 is one second.
 	CloseWithin time.Duration
@@ -77,11 +73,11 @@ const panicMessage = "The console stopped because of an internal error. Your ter
 // cause of ctx, a *SignalError, a *PanicError, ErrInputClosed, or what the
 // terminal said to a write.
 func Run(ctx context.Context, m tea.Model, opt Options) (tea.Model, error) {
-	s, err := newSession(m, opt)
+	s, err := newSession(ctx, m, opt)
 	if err != nil {
 		return m, err
 	}
-	return s.run(ctx)
+	return s.run()
 }
 
 // session is one run of a program.
@@ -92,38 +88,30 @@ type session struct {
 	input   *input
 	model   *model
 	program *tea.Program
-	ended   chan struct{}  // closed when the loop has ended
-	workers sync.WaitGroup // ends with the session
+	ctx     context.Context // ends when the loop is to end, or has ended
+	stop    func(error)     // ends the loop from outside; the first cause counts
+	workers sync.WaitGroup  // ends with ctx
 
 	signals   chan os.Signal
 	resized   chan os.Signal
-	stoppable bool          // there is a shell that could continue us
-	ownStop   atomic.Bool   // the SIGTSTP to come is of our own making
-	owedCont  atomic.Bool   // the SIGCONT to come ends our own stop
-	continued chan struct{} // that it came
-
-	stopped chan struct{} // closed when cause is set
-	mu      sync.Mutex
-	cause   error // why the program was stopped from outside
+	stoppable bool // there is a shell that could continue us
 }
 
-func newSession(m tea.Model, opt Options) (*session, error) {
+func newSession(ctx context.Context, m tea.Model, opt Options) (*session, error) {
 	if opt.In == nil {
 		opt.In = os.Stdin
 	}
 	if opt.Out == nil {
 		opt.Out = os.Stdout
 	}
-	if opt.Now == nil {
-		opt.Now = time.Now
-	}
 	if opt.CloseWithin <= 0 {
 		opt.CloseWithin = time.Second
 	}
 	s := &session{
-		opt: opt, tty: newTTY(opt.In, opt.Out), ended: make(chan struct{}), stopped: make(chan struct{}),
-		signals: make(chan os.Signal, 8), resized: make(chan os.Signal, 1), continued: make(chan struct{}, 1),
+		opt: opt, tty: newTTY(opt.In, opt.Out),
+		signals: make(chan os.Signal, 8), resized: make(chan os.Signal, 1),
 	}
+	s.ctx, s.stop = context.WithCancelCause(ctx)
 	s.catchSignals()
 	if err := s.tty.raw(); err != nil {
 		signal.Stop(s.signals)
@@ -131,22 +119,22 @@ func newSession(m tea.Model, opt Options) (*session, error) {
 		return nil, err
 	}
 	s.model = &model{
-		inner: m, redraw: make(chan struct{}, 1), caught: s.caught, now: opt.Now,
+		inner: m, redraw: make(chan struct{}, 1), caught: s.caught,
 		first: func(msg tea.Msg) tea.Msg { return s.filter(s.model, msg) },
 	}
-	s.input = newInput(opt.In, opt.Mouse, s.model.flushDeferred, func(error) { s.stop(ErrInputClosed) })
+	s.input = newInput(opt.In, opt.Mouse, s.model.flushDeferred, func() { s.stop(ErrInputClosed) })
 	s.painter = New(opt.Out, PainterOptions{Title: opt.Title, Mouse: opt.Mouse,
 		Idle: s.model.flushDeferred, Fail: s.stop})
-	s.model.waiting, s.model.painter = s.input.waiting, s.painter
+	s.model.waiting, s.model.painter = s.input.busy.Load, s.painter
 	s.model.size = sizeMsg(s.size())
 	s.program = tea.NewProgram(s.model, tea.WithoutRenderer(), tea.WithInput(s.input), tea.WithOutput(io.Discard),
-		tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithFilter(s.filter))
+		tea.WithContext(s.ctx), tea.WithoutSignalHandler(), tea.WithoutCatchPanics(),
+		tea.WithFilter(s.filter))
 	return s, nil
 }
 
 // run is the life of a session.
-func (s *session) run(ctx context.Context) (tea.Model, error) {
-	unwatch := context.AfterFunc(ctx, func() { s.stop(context.Cause(ctx)) })
+func (s *session) run() (tea.Model, error) {
 	s.painter.Enter()
 	s.workers.Go(s.sendRedraws)
 	s.workers.Go(s.watchSizes)
@@ -154,15 +142,14 @@ func (s *session) run(ctx context.Context) (tea.Model, error) {
 		s.workers.Go(s.watchSignals)
 	}
 	err := s.loop()
-	unwatch()
-	close(s.ended)
-	s.input.close()
-	s.workers.Wait()
-	if cause := s.reason(); cause != nil {
+	if cause := context.Cause(s.ctx); cause != nil {
 		err = cause
 	} else if errors.Is(err, tea.ErrInterrupted) {
 		err = tea.ErrInterrupted
 	}
+	s.stop(nil)
+	s.input.close()
+	s.workers.Wait()
 	var p *PanicError
 	farewell := ""
 	if errors.As(err, &p) {
@@ -189,23 +176,6 @@ func (s *session) loop() (err error) {
 	return err
 }
 
-// stop ends the loop from outside; the first cause counts.
-func (s *session) stop(cause error) {
-	s.mu.Lock()
-	if s.cause == nil {
-		s.cause = cause
-		close(s.stopped)
-	}
-	s.mu.Unlock()
-	s.program.Kill()
-}
-
-func (s *session) reason() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cause
-}
-
 func (s *session) caught(value any, stack []byte) {
 	s.stop(&PanicError{Value: value, Stack: stack})
 }
@@ -216,7 +186,7 @@ func (s *session) sendRedraws() {
 		select {
 		case <-s.model.redraw:
 			s.program.Send(drawMsg{})
-		case <-s.ended:
+		case <-s.ctx.Done():
 			return
 		}
 	}
@@ -228,11 +198,8 @@ func (s *session) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case drawMsg:
 		return msg
-	case suspendMsg, tea.SuspendMsg:
+	case tea.SuspendMsg:
 		s.suspend()
-		return nil
-	case resumeMsg:
-		s.resume()
 		return nil
 	case tea.KeyMsg:
 		if s.opt.Signals && msg.Type == tea.KeyCtrlZ {
@@ -273,9 +240,6 @@ const mergeFor = 8 * time.Millisecond
 // drawMsg makes the loop call View again for a frame that was put off.
 type drawMsg struct{}
 
-// suspendMsg is a suspension by a signal.
-type suspendMsg struct{}
-
 // model wraps the program's model for Bubble Tea's loop. The loop calls
 // View after every message. model calls the program's View only if a frame can be drawn
 // now: not while more keys wait (for at most mergeFor), and not while the painter
@@ -289,9 +253,8 @@ type model struct {
 	caught  func(any, []byte)
 	size    tea.WindowSizeMsg
 	first   func(tea.Msg) tea.Msg // the program's filter, for the first size
-	now     func() time.Time
-	held    []tea.Msg // AfterFrame messages that wait for a deferred frame
-	drawn   []tea.Msg // those whose frame has been drawn
+	held    []tea.Msg             // AfterFrame messages that wait for a deferred frame
+	drawn   []tea.Msg             // those whose frame has been drawn
 
 	mu            sync.Mutex
 	deferred      bool // a frame is deferred
@@ -375,12 +338,12 @@ func (m *model) deferFrame() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := m.waiting()
-	if keys && m.deferred && m.now().Sub(m.deferredSince) > mergeFor {
+	if keys && m.deferred && time.Since(m.deferredSince) > mergeFor {
 		keys = false
 	}
 	if keys || m.painter.Busy() {
 		if !m.deferred {
-			m.deferred, m.deferredSince = true, m.now()
+			m.deferred, m.deferredSince = true, time.Now()
 		}
 		return true
 	}
@@ -402,16 +365,11 @@ func (m *model) flushDeferred() {
 }
 
 // askFrame makes the loop handle a drawMsg.
-func (m *model) askFrame() {
-	select {
-	case m.redraw <- struct{}{}:
-	default:
-	}
-}
+func (m *model) askFrame() { notify(m.redraw) }
 
 // modes writes the sequences that set up and restore a terminal.
 type modes struct {
-	title string // cleaned; "" for none
+	title string // "" for none
 	mouse bool
 }
 
@@ -462,40 +420,11 @@ func (m modes) leave(b []byte) []byte {
 	return b
 }
 
-const maxTitle = 80 // characters
-
-// cleanTitle removes characters that are not allowed in a title.
-func cleanTitle(s string) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range s {
-		if n == maxTitle {
-			break
-		}
-		if printable(r) && r != utf8.RuneError {
-			b.WriteRune(r)
-			n++
-		}
-	}
-	return b.String()
-}
-
-// resumeMsg reports that the process was continued after a stop by another
-// process.
-type resumeMsg struct{}
-
-// offer puts v into a channel of capacity one and drops an older value.
-func offer[T any](ch chan T, v T) {
-	for {
-		select {
-		case ch <- v:
-			return
-		default:
-		}
-		select {
-		case <-ch:
-		default:
-		}
+// notify puts a token into a channel that holds one.
+func notify(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
 	}
 }
 
@@ -512,7 +441,7 @@ func (s *session) watchSizes() {
 			}
 		case <-s.resized:
 			z, ok = s.tty.size()
-		case <-s.ended:
+		case <-s.ctx.Done():
 			return
 		}
 		if z, is := z.clamp(); ok && is {
@@ -521,18 +450,15 @@ func (s *session) watchSizes() {
 	}
 }
 
-// resume takes the terminal again. It runs on the loop's goroutine.
+// resume takes the terminal again.
 func (s *session) resume() {
 	if err := s.tty.raw(); err != nil {
 		s.stop(err)
 		return
 	}
 	s.painter.Enter()
-	size := sizeMsg(s.size()) // it may have changed while we were away
-	s.workers.Go(func() {
-		s.program.Send(size)
-		s.program.Send(tea.ResumeMsg{})
-	})
+	s.program.Send(sizeMsg(s.size())) // it may have changed while we were away
+	s.program.Send(tea.ResumeMsg{})
 }
 
 // tty is the local terminal, if there is one.

@@ -373,11 +373,11 @@ func (f *frames) View() string { f.views++; return "" }
 
 // What is to come behind a frame does, however long the frame is put off.
 func TestAfterFrame(t *testing.T) {
-	waiting, f, now := true, &frames{}, time.Now()
+	waiting, f := true, &frames{}
 	p := New(io.Discard, PainterOptions{})
 	defer func() { _ = p.Close("", time.Second) }()
 	m := &model{inner: f, painter: p, waiting: func() bool { return waiting }, redraw: make(chan struct{}, 1),
-		caught: func(any, []byte) {}, now: func() time.Time { return now }}
+		caught: func(any, []byte) {}}
 	m.View() // keys wait: put off
 	m.Update(AfterFrame(1))
 	m.Update(drawMsg{})

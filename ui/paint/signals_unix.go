@@ -3,6 +3,7 @@
 package paint
 
 import (
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -34,86 +35,81 @@ func (s *session) catchSignals() {
 
 // watchSignals ends, suspends and sets up again on signals to this process.
 func (s *session) watchSignals() {
-	for {
+	for s.ctx.Err() == nil { // what comes behind the end has no meaning
 		select {
 		case sig := <-s.signals:
 			switch sig {
 			case syscall.SIGTSTP:
-				if !s.ownStop.CompareAndSwap(true, false) {
-					s.program.Send(suspendMsg{})
-				}
-			case syscall.SIGCONT: // on a busy machine it may come when we continue already
-				if s.owedCont.CompareAndSwap(true, false) {
-					offer(s.continued, struct{}{})
-				} else {
-					s.program.Send(resumeMsg{})
-				}
+				s.halt()
+			case syscall.SIGCONT:
+				s.resume()
 			default:
 				s.stop(&SignalError{Signal: sig})
 			}
-		case <-s.ended:
-			return
+		case <-s.ctx.Done():
 		}
 	}
 }
 
-// suspend gives the terminal back, stops the process group as a shell expects of
-// a key in raw mode, and takes the terminal again when the process is continued.
-// It runs on the loop's goroutine, so that nothing is drawn meanwhile. Without
-// Signals it does nothing: a server must never be stopped by one of its sessions.
-// Nor does it where no shell could continue the process.
-//
-// Go does not go back to the default action of a signal that was once caught, so
-// the others of the group get SIGTSTP and we stop ourselves with SIGSTOP.
+// suspend suspends the program as SIGTSTP does. Without Signals it does nothing: a server must never be stopped by
+// one of its sessions.
 func (s *session) suspend() {
-	if !s.opt.Signals || !s.stoppable {
+	if !s.opt.Signals {
 		return
 	}
-	_ = s.painter.Leave(s.opt.CloseWithin)
-	_ = s.tty.restore()
-	s.halt()
-	if s.reason() == nil {
-		s.resume()
+	select {
+	case s.signals <- syscall.SIGTSTP:
+	default: // more signals wait
 	}
 }
 
-// halt stops the process group and returns when it was continued, or is about to be
-// ended by a signal.
+// halt gives the terminal back, stops the process group as a shell expects of
+// a key in raw mode, and takes the terminal again when the process is continued. It does nothing
+// where no shell could continue the process.
+//
+// Go does not go back to the default action of a signal that was once caught, so
+// the others of the group get SIGTSTP and we stop ourselves with SIGSTOP.
 //
 // A shell that kills a stopped job sends the signal and then SIGCONT, and both come
 // when the process continues: two threads may take one each, and the second signal may be
 // heard of first. So what has been continued waits a moment for its end.
 func (s *session) halt() {
-	select { // of the last time, when it came late
-	case <-s.continued:
-	default:
+	if !s.stoppable {
+		return
 	}
-	s.ownStop.Store(true)
-	s.owedCont.Store(true)
+	_ = s.painter.Leave(s.opt.CloseWithin)
+	_ = s.tty.restore()
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
-	s.wait(s.continued, stopWait)
+	s.wait(syscall.SIGCONT, stopWait)
 	s.wait(nil, fateWait)
+	if s.ctx.Err() == nil {
+		s.resume()
+	}
 }
 
-// wait waits for a continuation, the end of the program, or d while running. The
+// wait waits for a signal, the end of the program, or d while running; SIGTSTP and SIGCONT are of our own making. The
 // clock continues while a process is stopped, and the stop may come after the wait
 // has begun: a wait that took much longer than d begins again once.
-func (s *session) wait(continued <-chan struct{}, d time.Duration) {
-	for range 2 {
-		began := time.Now()
-		t := time.NewTimer(d)
+func (s *session) wait(until os.Signal, d time.Duration) {
+	began, late := time.Now(), time.After(d)
+	for again := true; ; {
 		select {
-		case <-continued:
-			t.Stop()
+		case sig := <-s.signals:
+			switch sig {
+			case until:
+				return
+			case syscall.SIGTSTP, syscall.SIGCONT:
+			default:
+				s.stop(&SignalError{Signal: sig})
+			}
+		case <-s.ctx.Done():
 			return
-		case <-s.stopped:
-			t.Stop()
-			return
-		case <-t.C:
-			if time.Since(began) < d+d/4 {
+		case <-late:
+			if !again || time.Since(began) < d+d/4 {
 				return
 			}
+			began, late, again = time.Now(), time.After(d), false
 		}
 	}
 }

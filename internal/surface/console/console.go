@@ -92,7 +92,7 @@ func Run(ctx context.Context, a *app.App, opt Options) error {
 	}
 	_, err := paint.Run(ctx, shell,
 		paint.Options{In: opt.In, Out: opt.Out, Size: opt.Size, Resizes: opt.Resizes, CloseWithin: closeWithin,
-			Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter, Now: a.Now,
+			Title: "opdeck", Mouse: a.Config.UI.Mouse, Signals: opt.Local, Filter: opt.Filter,
 			OnPanic: func(v any, stack []byte) {
 				a.Log.Error("console panic", "type", fmt.Sprintf("%T", v), "stack", string(stack))
 			}})
