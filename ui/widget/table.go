@@ -62,9 +62,8 @@ type tableColumns struct {
 	columns  []field.Layout
 	w, h     int
 	shown    []shownColumn
-	wide     []int // by column: what the widest number seen takes
-	want     []int // by column: what the widest text seen takes
-	filled   filled
+	seen     []int // by column: what the widest text or number seen takes
+	rowSeen  bool
 	column   int // the column under the cursor, into columns; -1: none
 	sortBy   int
 	sortDown bool
@@ -72,18 +71,10 @@ type tableColumns struct {
 	paged    int  // rows of a page; 0: as many as there is room for
 }
 
-// filled is which columns have text in one of the rows seen.
-type filled struct {
-	any bool // a row was seen
-	in  []bool
-}
-
 // forget makes widths depend on the rows seen from now on alone.
 func (t *tableColumns) forget() {
-	clear(t.wide)
-	clear(t.want)
-	t.filled.any = false
-	clear(t.filled.in)
+	clear(t.seen)
+	t.rowSeen = false
 }
 
 // tableCursor is the rows and the one under the cursor.
@@ -204,8 +195,7 @@ func (t *Table) SetColumns(c ...field.Layout) {
 }
 
 func (t *tableColumns) setColumns(c []field.Layout) {
-	t.columns = c
-	t.wide, t.want, t.filled = make([]int, len(c)), make([]int, len(c)), filled{in: make([]bool, len(c))}
+	t.columns, t.seen, t.rowSeen = c, make([]int, len(c)), false
 }
 
 // Width is how many cells column i takes; 0 when the window has no room for it.

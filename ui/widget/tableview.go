@@ -2,6 +2,7 @@ package widget
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -317,19 +318,15 @@ func (t *tableColumns) layout() []shownColumn {
 	} else {
 		order, stay = t.scrolledTo(order, n, at, room-moreSign)
 	}
-	need := -gap
 	out := make([]shownColumn, 0, len(order))
 	for _, i := range order {
-		out = append(out, shownColumn{i, t.least(i)})
-		need += t.least(i) + gap
+		out = append(out, shownColumn{i, 1})
 	}
-	if last := len(out) - 1; last >= 0 && len(out) < len(t.columns) && draw.Width(t.columns[out[last].index].Title)+
-		moreSign > out[last].width {
+	if last := len(order) - 1; last >= 0 && len(out) < len(t.columns) && draw.Width(t.columns[order[last]].Title)+
+		moreSign > t.least(order[last]) {
 		room -= moreSign // the sign that more columns follow
 	}
-	need = t.squeeze(out[:stay], need, room)
-	need = t.squeeze(out, need, room)
-	t.grow(out, room-need)
+	t.share(out, stay, room-len(out)*(1+gap)+gap)
 	return out
 }
 
@@ -357,7 +354,7 @@ func (t *tableColumns) scrolledTo(order []int, n, at, room int) (shown []int, st
 	return append(shown, order[from:to]...), stay
 }
 
-// narrowed is the width to which squeeze narrows column i for another: a text of any length is cut, and of a word with
+// narrowed is the width to which column i is narrowed for another: a text of any length is cut, and of a word with
 // a sign that stays.
 func (t *tableColumns) narrowed(i int) int {
 	switch c := t.columns[i]; {
@@ -429,30 +426,78 @@ const (
 	signOnly  = 3 // a Signed column of at most this width shows its sign alone
 )
 
-// squeeze narrows columns of which not even those fit that are never dropped: texts of any length first, then words,
-// which say that they are cut, and words with a sign, of which the sign stays; and last numbers, which show as "###".
-func (t *tableColumns) squeeze(cols []shownColumn, need, room int) int {
-	narrow := func(least int, is func(field.Layout) bool) {
-		for i := len(cols) - 1; i >= 0 && need > room; i-- {
-			if is(t.columns[cols[i].index]) {
-				less := max(min(cols[i].width-least, need-room), 0)
-				cols[i].width -= less
-				need -= less
+// share gives spare cells to columns of one cell; to the first ones, which stay for one under the cursor, after
+// the others. What is needed most comes first: a narrow window cuts texts of any length first, then words, which say
+// that they are cut, and words with a sign, of which the sign stays; and last numbers, which show as "###".
+// Then texts that are cut grow, words and codes before texts of any length, up to what the widest cell
+// seen takes, and an id if it can be whole. What is left over goes to texts of any length.
+func (t *tableColumns) share(all []shownColumn, stay, spare int) {
+	raise := func(cols []shownColumn, to func(c shownColumn, d field.Layout) int) (raised bool) {
+		for k := range cols {
+			c := &cols[k]
+			if more := min(to(*c, t.columns[c.index])-c.width, spare); more > 0 {
+				c.width, spare, raised = c.width+more, spare-more, true
 			}
 		}
+		return raised
 	}
-	narrow(leastName, ofAnyLength)
-	narrow(leastWord, func(c field.Layout) bool { return c.Signed })
-	for i := range cols { // a word that is cut says less than its sign
-		if d := t.columns[cols[i].index]; need > room && d.Signed && cols[i].width > 1 {
-			need -= cols[i].width - 1
-			cols[i].width = 1
+	whole := func(c shownColumn, most int) int { // or nothing
+		if most-c.width > spare {
+			return 0
 		}
+		return most
 	}
-	narrow(leastText, ofAnyLength)
-	narrow(leastText, func(c field.Layout) bool { return c.Align == field.Left })
-	narrow(1, func(field.Layout) bool { return true })
-	return need
+	for _, cols := range [][]shownColumn{all[stay:], all[:stay]} {
+		raise(cols, func(c shownColumn, d field.Layout) int {
+			switch {
+			case d.Signed:
+				return 1
+			case d.Align == field.Left:
+				return min(t.least(c.index), leastText)
+			}
+			return t.least(c.index)
+		})
+		raise(cols, func(c shownColumn, d field.Layout) int {
+			if d.Signed || ofAnyLength(d) {
+				return 0
+			}
+			return t.least(c.index)
+		})
+		raise(cols, func(c shownColumn, d field.Layout) int {
+			if !ofAnyLength(d) {
+				return 0
+			}
+			return min(t.least(c.index), leastName)
+		})
+		raise(cols, func(c shownColumn, d field.Layout) int { // a word that is cut says less than its sign
+			return whole(c, min(t.least(c.index), leastWord))
+		})
+		raise(cols, func(c shownColumn, d field.Layout) int {
+			if d.Signed && c.width == 1 {
+				return 1
+			}
+			return t.least(c.index)
+		})
+	}
+	raise(all, func(c shownColumn, d field.Layout) int {
+		if d.Flex > 0 || d.Align != field.Left || d.ID || t.empty(c.index) || d.Signed && c.width <= signOnly {
+			return 0
+		}
+		return min(t.wanted(c.index), d.Max)
+	})
+	most := func(d field.Layout) int { return cmp.Or(d.Max, t.w) }
+	for raise(all, func(c shownColumn, d field.Layout) int {
+		return min(c.width+d.Flex, most(d), t.wanted(c.index))
+	}) {
+	}
+	raise(all, func(c shownColumn, d field.Layout) int {
+		if !d.ID || t.wanted(c.index) <= c.width {
+			return 0
+		}
+		return whole(c, d.Max)
+	})
+	for raise(all, func(c shownColumn, d field.Layout) int { return min(c.width+d.Flex, most(d)) }) {
+	}
 }
 
 // least is the width below which column i is not drawn: its Min, or for numbers
@@ -462,79 +507,25 @@ func (t *tableColumns) least(i int) int {
 	if t.empty(i) {
 		return max(min(c.Min, draw.Width(c.Title)+moreSign), 1)
 	}
-	return max(c.Min, t.wide[i], 1)
+	if c.Align == field.Left {
+		return max(c.Min, 1)
+	}
+	return max(c.Min, t.seen[i], 1)
 }
 
 // empty reports whether none of the rows seen has text in column i.
-func (t *tableColumns) empty(i int) bool { return t.filled.any && !t.filled.in[i] }
+func (t *tableColumns) empty(i int) bool { return t.rowSeen && t.seen[i] == 0 }
 
-// grow gives spare cells to texts that are cut: first to words and codes, then to texts of any length by their Flex,
-// both up to what the widest cell seen takes, and to an id if it can be whole. What is left over goes to Flex again.
-func (t *tableColumns) grow(cols []shownColumn, spare int) {
-	spare = max(spare, 0)
-	for i := range cols {
-		if d := t.columns[cols[i].index]; d.Flex == 0 && d.Align == field.Left && !d.ID &&
-			!t.empty(cols[i].index) && !(d.Signed && cols[i].width <= signOnly) {
-			more := min(max(min(t.want[cols[i].index], d.Max)-cols[i].width, 0), spare)
-			cols[i].width += more
-			spare -= more
-		}
-	}
-	spare = t.share(cols, spare, true)
-	for i := range cols {
-		d := t.columns[cols[i].index]
-		if more := d.Max - cols[i].width; d.ID && more > 0 && more <= spare && t.want[cols[i].index] > cols[i].width {
-			cols[i].width += more
-			spare -= more
-		}
-	}
-	t.share(cols, spare, false)
-}
-
-// share shares spare cells out by Flex, up to Max, and if cut only among columns whose cells are cut. It returns
-// what is left.
-func (t *tableColumns) share(cols []shownColumn, spare int, cut bool) int {
-	limit := func(c shownColumn) int {
-		d := t.columns[c.index]
-		most := d.Max
-		if most == 0 {
-			most = t.w
-		}
-		if cut {
-			most = min(most, t.want[c.index])
-		}
-		return most - c.width
-	}
-	for spare > 0 {
-		shares := 0
-		for _, c := range cols {
-			if limit(c) > 0 {
-				shares += t.columns[c.index].Flex
-			}
-		}
-		if shares == 0 {
-			break
-		}
-		before, unit := spare, max(spare/shares, 1)
-		for i := range cols {
-			if d := t.columns[cols[i].index]; d.Flex > 0 {
-				more := max(min(unit*d.Flex, spare, limit(cols[i])), 0)
-				cols[i].width += more
-				spare -= more
-			}
-		}
-		if spare == before {
-			break
-		}
-	}
-	return spare
+// wanted is what the widest text seen in column i takes.
+func (t *tableColumns) wanted(i int) int {
+	return max(t.seen[i], draw.Width(t.columns[i].Title)+moreSign)
 }
 
 // numberWidth is the room that a column of numbers may take for the widest one.
 const numberWidth = 24
 
-// widen makes room for the numbers of the rows on screen, up to a bounded share: a wider
-// number is cut, and narrows nothing. Columns that are never left out keep their
+// widen makes room for the cells of the rows on screen; scrolling on narrows nothing: columns would come and go. The
+// room for numbers is up to a bounded share: a wider number is cut. Columns that are never left out keep their
 // Min beside it.
 func (t *tableColumns) widen(rows []Row) {
 	never := t.w - t.gutter() + gap // what is left beside columns that are never left out
@@ -543,54 +534,34 @@ func (t *tableColumns) widen(rows []Row) {
 			never -= max(c.Min, 1) + gap
 		}
 	}
-	changed := t.fill(rows)
+	was, seen := t.rowSeen, slices.Clone(t.seen)
 	for i, c := range t.columns {
-		if c.Align == field.Left {
-			changed = t.wanted(i, rows) || changed
-			continue
-		}
-		limit := max(cmp.Or(c.MaxNumberWidth, numberWidth), c.Min)
-		if c.HidePriority == 0 {
-			limit = min(limit, max(c.Min, 1)+max(never, 0))
-		}
-		if c.Max > 0 {
-			limit = min(limit, c.Max)
-		}
-		want := max(c.Min, min(t.wide[i], limit)) // scrolling on narrows nothing: columns would come and go
-		for _, r := range rows {
-			if n := draw.Width(t.number(r, i)); n <= limit {
-				want = max(want, n)
+		limit := math.MaxInt
+		if c.Align != field.Left {
+			limit = max(cmp.Or(c.MaxNumberWidth, numberWidth), c.Min)
+			if c.HidePriority == 0 {
+				limit = min(limit, max(c.Min, 1)+max(never, 0))
+			}
+			if c.Max > 0 {
+				limit = min(limit, c.Max)
 			}
 		}
-		if c.HidePriority == 0 {
-			never -= max(want-max(c.Min, 1), 0) // the next number has that much less
+		t.seen[i] = min(t.seen[i], limit)
+		for _, r := range rows {
+			n := draw.Width(t.number(r, i))
+			if n > limit {
+				n = 1
+			}
+			t.seen[i] = max(t.seen[i], n)
+			t.rowSeen = t.rowSeen || r.ID != "" // else it is not read yet
 		}
-		if want != t.wide[i] {
-			t.wide[i] = want
-			changed = true
+		if c.Align != field.Left && c.HidePriority == 0 {
+			never -= max(max(c.Min, t.seen[i])-max(c.Min, 1), 0) // the next number has that much less
 		}
 	}
-	if changed {
+	if t.rowSeen != was || !slices.Equal(t.seen, seen) {
 		t.shown = t.layout()
 	}
-}
-
-// fill notes in which columns the rows have text and reports whether it is the first of one of them.
-func (t *tableColumns) fill(rows []Row) bool {
-	changed := false
-	for _, r := range rows {
-		if r.ID == "" { // not read yet
-			continue
-		}
-		changed = changed || !t.filled.any
-		t.filled.any = true
-		for i := range t.columns {
-			if !t.filled.in[i] && cellOf(r, i) != "" {
-				t.filled.in[i], changed = true, true
-			}
-		}
-	}
-	return changed
 }
 
 // number is the number of a row in column i as it is drawn: an amount with many decimals is shortened.
@@ -599,19 +570,6 @@ func (t *tableColumns) number(r Row, i int) string {
 		return draw.Shortened(cellOf(r, i))
 	}
 	return cellOf(r, i)
-}
-
-// wanted notes the widest text seen in column i and reports whether it is a new one.
-func (t *tableColumns) wanted(i int, rows []Row) bool {
-	want := max(t.want[i], draw.Width(t.columns[i].Title)+moreSign)
-	for _, r := range rows {
-		if s := cellOf(r, i); len(s) > want {
-			want = max(want, draw.Width(s))
-		}
-	}
-	was := t.want[i]
-	t.want[i] = want
-	return want != was
 }
 
 // drawNumber draws a number, placed by the points of its column or at its right edge. One that does not fit
