@@ -48,7 +48,8 @@ type Screen interface {
 	Item() ui.Item
 	// Empty returns the text that replaces missing rows; List.NoRows covers the usual cases.
 	Empty() widget.Notice
-	// HelpKeys returns the keys of the list, or of the open page.
+	// HelpKeys returns the keys of the list, or of the open page, in the order in which they matter; those of every list
+	// follow by themselves.
 	HelpKeys() []keymap.Key
 	// Refresh updates everything that depends on the row under the cursor or on
 	// time, such as keys that are off; it is called after each message.

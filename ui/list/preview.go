@@ -1,14 +1,11 @@
 package list
 
 import (
-	"slices"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"opdeck/internal/format"
 	"opdeck/ui"
 	"opdeck/ui/draw"
-	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
 
@@ -174,7 +171,7 @@ func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool
 	switch {
 	case l.Filter.Typing(), l.Page != nil, x >= l.preview.beside(l.W):
 		return "", nil, nil, false
-	case sorts(l.screen.HelpKeys(), l.Env.Keys.List.Sort) && l.Table.PointColumn(x, y):
+	case l.Sort.orders.Take != nil && l.Table.PointColumn(x, y):
 		a, cmd = l.key(l.Env.Keys.List.Sort.Msg())
 		l.Table.Cursor.Columns.LeaveColumn()
 		l.refresh()
@@ -185,11 +182,6 @@ func (l *List[T]) Click(x, y int) (row string, a ui.Action, cmd tea.Cmd, ok bool
 		return l.Table.Cursor.SelectedID(), nil, cmd, true
 	}
 	return "", nil, nil, false
-}
-
-// sorts reports whether a screen has the key that sorts among its keys.
-func sorts(keys []keymap.Key, sort keymap.Key) bool {
-	return slices.ContainsFunc(keys, func(k keymap.Key) bool { return k.Name == sort.Name })
 }
 
 // Wheel implements ui.Pointer: it scrolls the preview if the pointer is over it.

@@ -262,17 +262,49 @@ func (l *List[T]) Keys() []keymap.Key {
 	case l.Page.Seeking():
 		return l.Page.View.Hints()
 	}
-	keys := l.screen.HelpKeys()
-	if l.Page != nil || !l.Loaded || l.rows.Len() > 0 {
+	keys := slices.Clip(l.screen.HelpKeys())
+	for _, one := range l.usualKeys() {
+		if !has(keys, one) {
+			keys = append(keys, one)
+		}
+	}
+	if l.Page != nil || l.rows.Len() > 0 {
 		return keys
 	}
 	return rowless(l, keys)
+}
+
+// usualKeys are those of every list, or of every page above one.
+func (l *List[T]) usualKeys() []keymap.Key {
+	k := l.Env.Keys
+	out := []keymap.Key{k.List.Filter, k.Global.Reload}
+	switch {
+	case l.Page != nil && l.Page.ID == "":
+		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}, keymap.All(k.Nav)...)
+	case l.Page != nil:
+		out = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
+	case l.Sort.orders.Take != nil:
+		out = append(out, k.List.Sort, k.List.Left, k.List.Right)
+	}
+	if l.Page == nil && l.preview.draw != nil {
+		out = append(out, k.List.Preview)
+	}
+	return append(out, keymap.Join(k.Item, k.Nav)...)
+}
+
+// has reports whether a key is among keys.
+func has(keys []keymap.Key, key keymap.Key) bool {
+	return slices.ContainsFunc(keys, func(k keymap.Key) bool { return k.Name == key.Name })
 }
 
 // rowless returns the keys of a list without rows: those for a row are off.
 func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
 	k, item, open := l.Env.Keys, l.screen.Item(), l.spec.Rowless
 	var off []string
+	why := "The list has no rows."
+	if !l.Loaded {
+		why = "The rows have not been read yet."
+	}
 	for _, one := range []struct {
 		key  keymap.Key
 		none bool // it has nothing to act on
@@ -287,11 +319,11 @@ func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
 		one := &keys[i]
 		switch {
 		case slices.Contains(off, one.Name):
-			one.Set(cmp.Or(one.Why(), "The list has no rows."))
+			one.Set(cmp.Or(one.Why(), why))
 		case one.Name == k.List.Open.Name:
 			one.SetHelp(one.Help().Key, open)
 			one.Long = open
-		case slices.ContainsFunc(keymap.All(k.Item), func(o keymap.Key) bool { return o.Name == one.Name }):
+		case has(keymap.All(k.Item), *one):
 			one.Extra = true
 		}
 	}

@@ -256,12 +256,11 @@ func (s *Screen) HelpKeys() []keymap.Key {
 	decide := []keymap.Key{k.List.Open, s.keys.Approve, s.keys.Deny}
 	switch {
 	case s.Page != nil:
-		return append(append(decide, k.Viewer.Search, k.Viewer.Next, k.Global.Reload), keymap.Join(k.Item, k.Nav)...)
+		return append(decide, k.Viewer.Search, k.Viewer.Next, k.Global.Reload)
 	case s.rows.Len() == 0:
-		return append([]keymap.Key{k.List.Filter, k.Global.Reload}, keymap.All(k.Nav)...)
+		return nil
 	}
-	return append(append(decide, s.env.Keys.Approvals.Details, k.List.Filter, k.Global.Reload),
-		keymap.Join(k.Item, k.Nav)...)
+	return append(decide, k.Approvals.Details)
 }
 
 // Subject implements ui.SubjectOf.

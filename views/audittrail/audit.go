@@ -268,14 +268,9 @@ func (s *Screen) HelpKeys() []keymap.Key {
 		if s.all {
 			other.SetHelp(other.Help().Key, onlyWrites)
 		}
-		return append(append([]keymap.Key{k.List.Open, k.List.Filter, other}, append(own, k.Global.Reload)...),
-			keymap.Join(k.Item, k.Nav)...)
+		return append([]keymap.Key{k.List.Open, k.List.Filter, other}, own...)
 	}
-	own = append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev)
-	if s.Page.ID != "" {
-		own = append(own, keymap.All(k.Item)...)
-	}
-	return append(own, keymap.All(k.Nav)...)
+	return own
 }
 
 // Source implements ui.Screen.

@@ -213,8 +213,7 @@ func needs(all []api.Customer, begun int) string {
 // HelpKeys implements list.Screen.
 func (s *Customers) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	return append([]keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID,
-		k.Global.Reload, k.Item.CopyJSON, k.Item.Raw}, keymap.All(k.Nav)...)
+	return []keymap.Key{k.List.Open, k.List.Filter, k.List.Sort, k.Compliance.Operations, k.Item.CopyID}
 }
 
 // Commands implements ui.Commander.

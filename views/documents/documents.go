@@ -366,10 +366,9 @@ func (s *Screen) NextChange(now time.Time) time.Time {
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.Page != nil {
-		return append([]keymap.Key{s.keys.Save, k.Viewer.Search}, keymap.Join(k.Item, k.Nav)...)
+		return []keymap.Key{s.keys.Save}
 	}
-	return append(append(append([]keymap.Key{k.List.Open}, keymap.Join(s.keys, k.Related)...), k.List.Filter,
-		k.List.Sort), append(keymap.Join(k.Item, k.Nav), k.Global.Reload)...)
+	return append([]keymap.Key{k.List.Open}, keymap.Join(s.keys, k.Related)...)
 }
 
 // Subject implements ui.SubjectOf.

@@ -235,34 +235,25 @@ func (s *Screen) Empty() widget.Notice {
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	search := []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
-	var out []keymap.Key
 	switch {
 	case s.pages.page.is(settingsPage):
-		out = append([]keymap.Key{s.pages.change(), k.Global.Reload}, search...)
+		return []keymap.Key{s.pages.change(), k.Global.Reload}
 	case s.pages.page.is(eventPage):
-		out = append(append([]keymap.Key{s.keys.Replay, s.keys.Operation}, search...), s.keys.Codes, s.keys.Rejected,
-			s.keys.Settings)
-		out = append(out, keymap.All(k.Item)...)
+		return []keymap.Key{s.keys.Replay, s.keys.Operation, k.Viewer.Search, s.keys.Codes, s.keys.Rejected, s.keys.Settings}
+	case s.pages.page.is(rejectedPage):
+		return []keymap.Key{s.keys.Codes, k.Global.Reload, s.keys.Settings}
 	case s.Page != nil:
-		other := s.keys.Rejected
-		if s.pages.page.is(rejectedPage) {
-			other = s.keys.Codes
-		}
-		out = append([]keymap.Key{other, k.Global.Reload, s.keys.Settings}, search...)
-	case s.cfg.Listen == "": // nothing comes by itself: where the service sends is what matters
-		settings := s.keys.Settings
-		settings.SetHelp(settings.Help().Key, "where it sends")
-		settings.Extra = false
-		follow, narrow := s.followKeys().Follow, k.List.Filter
-		follow.Extra, narrow.Extra = s.rows.Len() == 0, len(s.rows.All()) == 0 && s.Filter.Text == ""
-		out = append([]keymap.Key{settings, k.List.Open, narrow, follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected,
-			s.keys.Operation, k.Global.Reload}, keymap.All(k.Item)...)
-	default:
-		out = append([]keymap.Key{k.List.Open, k.List.Filter}, append(keymap.All(s.followKeys()), k.Global.Reload)...)
-		out = append(out, keymap.All(k.Item)...)
+		return []keymap.Key{s.keys.Rejected, k.Global.Reload, s.keys.Settings}
+	case s.cfg.Listen != "":
+		return append([]keymap.Key{k.List.Open, k.List.Filter}, keymap.All(s.followKeys())...)
 	}
-	return append(out, keymap.All(k.Nav)...)
+	settings := s.keys.Settings // nothing comes by itself: where the service sends is what matters
+	settings.SetHelp(settings.Help().Key, "where it sends")
+	settings.Extra = false
+	follow, narrow := s.followKeys().Follow, k.List.Filter
+	follow.Extra, narrow.Extra = s.rows.Len() == 0, len(s.rows.All()) == 0 && s.Filter.Text == ""
+	return []keymap.Key{settings, k.List.Open, narrow, follow, s.keys.Replay, s.keys.Codes, s.keys.Rejected,
+		s.keys.Operation}
 }
 
 // followKeys are the keys of the list: the one that follows also stops it.

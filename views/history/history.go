@@ -348,14 +348,12 @@ func (s *Screen) isFresh(m present.Moment) bool {
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
 	if s.Page != nil {
-		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}, keymap.Join(k.Item,
-			k.Nav)...)
+		return []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev, k.Global.Reload}
 	}
 	diff := k.List.Open
 	diff.SetHelp("enter", "difference")
 	diff.Long = "the changes at this moment, or between two marked moments"
-	return append([]keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark, k.List.Preview},
-		keymap.Join(k.Item, k.Nav)...)
+	return []keymap.Key{diff, k.List.Mark, k.List.Filter, k.Global.Reload, k.List.Remark}
 }
 
 // Source implements ui.Screen.

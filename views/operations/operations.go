@@ -362,19 +362,23 @@ func (s *Screen) itemKey(msg keymap.Press, id string) (ui.Action, tea.Cmd, bool)
 	return a, nil, ok
 }
 
+// Keys implements ui.Screen.
+func (s *Screen) Keys() []keymap.Key {
+	if s.columns.chooser == nil {
+		return s.List.Keys()
+	}
+	c := s.env.Keys.Columns
+	return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset},
+		keymap.All(s.env.Keys.Nav)...)
+}
+
 // HelpKeys implements list.Screen.
 func (s *Screen) HelpKeys() []keymap.Key {
 	k := s.env.Keys
-	if s.columns.chooser != nil {
-		c := k.Columns
-		return append([]keymap.Key{c.Show, c.Keep, c.Cancel, c.Narrower, c.Wider, c.Earlier, c.Later, c.Reset},
-			keymap.All(k.Nav)...)
-	}
 	l, o, item := k.List, k.Operations, k.Item
-	usual := append([]keymap.Key{l.Open, l.Filter, o.Documents, o.Totals, l.Sort, l.Views, o.Columns,
-		k.Related.History, k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload,
-		l.MarkAll, l.Range, l.Remark, l.Left, l.Right, l.Preview, o.Live, o.Export, o.Customers, o.Accounts,
-		o.Counterparties, item.CopyJSON, item.Raw}, keymap.All(k.Nav)...)
+	usual := []keymap.Key{l.Open, l.Filter, o.Documents, o.Totals, l.Sort, l.Views, o.Columns, k.Related.History,
+		k.Related.Customer, l.Mark, item.CopyID, k.Global.Reload, l.MarkAll, l.Range, l.Remark, o.Live, o.Export, o.Customers,
+		o.Accounts, o.Counterparties}
 	if now := s.keysNow(); len(now) > 0 {
 		return append(now, usual...)
 	}

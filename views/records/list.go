@@ -374,14 +374,13 @@ func (s *List[T]) HelpKeys() []keymap.Key {
 		own = s.spec.OwnKeys(s.Page != nil)
 	}
 	if s.Page != nil {
-		return append(append(own, k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev), keymap.Join(k.Item, k.Nav)...)
+		return own
 	}
 	customer := k.Related.Customer
 	if s.Table.Cursor.SelectedID() != "" && s.Subject(ui.KindCompliance) == "" {
 		customer.Set(noCustomer)
 	}
-	return append(append(own, k.List.Filter, k.List.Sort, customer, k.Item.CopyID, k.Global.Reload,
-		k.Item.CopyJSON, k.Item.Raw), keymap.All(k.Nav)...)
+	return append(own, k.List.Filter, k.List.Sort, customer, k.Item.CopyID)
 }
 
 // Place implements ui.Screen.
