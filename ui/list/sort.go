@@ -126,6 +126,17 @@ func (s *Sorting) line(th *theme.Theme) string {
 	return th.Dim.Render("  by " + s.By + " " + sign + mixed)
 }
 
+// sentence says the order, for plain mode.
+func (s *Sorting) sentence() string {
+	switch {
+	case s.By == "":
+		return ""
+	case s.orders.Mixed():
+		return ", sorted by " + s.By + ", " + s.First(s.Order) + ", by number only: currencies are mixed"
+	}
+	return ", sorted by " + s.By + ", " + s.First(s.Order)
+}
+
 // heldOrders are the orders of records that the list holds, by the fields of a catalogue.
 func (l *List[T]) heldOrders(by *field.Catalogue[T]) Orders {
 	return Orders{Fields: append([]string{""}, by.Sortable()...),

@@ -136,8 +136,14 @@ const longFilter = 72
 // Head returns the lines above the table: shown, which says how many rows there are, the order, work in progress, and
 // the filter, in lines of its own if it has no room. also follows the number of rows.
 func (l *List[T]) Head(shown, also string) []string {
-	th := l.Env.Theme
+	th, filter := l.Env.Theme, l.Filter.Shown.String()
 	line := shown + l.arrivedAbove()
+	if th.Linear {
+		if line += also; filter != "" {
+			line += ", filter " + untrusted.Text(filter).Line(ui.PlainWidth)
+		}
+		return []string{line + l.Sort.sentence() + "."}
+	}
 	if wide := l.tooWide(); wide != "" {
 		if line += "  "; draw.Width(line)+draw.Width(wide) > l.W { // the number is not to be cut
 			line = ""
@@ -146,9 +152,9 @@ func (l *List[T]) Head(shown, also string) []string {
 	}
 	line += also + l.Sort.line(th)
 	var below []string
-	if f := l.Filter.Shown.String(); f != "" {
-		text := draw.Line(untrusted.Text(f), max(l.W-4, longFilter))
-		if draw.Width(line)+4+draw.Width(text) <= l.W || th.Linear {
+	if filter != "" {
+		text := draw.Line(untrusted.Text(filter), max(l.W-4, longFilter))
+		if draw.Width(line)+4+draw.Width(text) <= l.W {
 			line += th.Dim.Render("  / ") + th.Accent.Render(text)
 		} else {
 			below = l.filterLines(text)
@@ -199,7 +205,7 @@ func (l *List[T]) arrivedAbove() string {
 		return ""
 	}
 	if th.Linear {
-		return "  " + format.Count(n) + " new above"
+		return ", " + format.Count(n) + " new above"
 	}
 	return th.Info.Render("  " + th.Signs.Up + " " + format.Count(n) + " new")
 }

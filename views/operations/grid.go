@@ -418,12 +418,15 @@ func (s *Screen) Drawn() ui.Drawn {
 // HeadLines implements list.Screen: the line that says what is shown, with numbers of
 // the row under the cursor for which the table has no room.
 func (s *Screen) HeadLines() []string {
-	th, view := s.env.Theme, ""
+	th, gap, view := s.env.Theme, "  ", ""
+	if th.Linear {
+		gap = ", "
+	}
 	if name := s.views.viewName(); name != "" {
-		view = th.Dim.Render("  view ") + th.Accent.Render(draw.Cut(name, 30))
+		view = th.Dim.Render(gap+"view ") + th.Accent.Render(draw.Cut(name, 30))
 	}
 	if p := s.loader.progress(); p != "" && s.Doing == "" && s.loader.readSoFar() == "" {
-		view += th.Dim.Render("  " + p)
+		view += th.Dim.Render(gap + strings.TrimSuffix(p, "."))
 	}
 	lines := s.Head(s.loader.counted(), view)
 	if s.loader.lacks.Rows > 0 {
@@ -452,10 +455,14 @@ func (s *loader) mixed() bool {
 // counted is the summary, with a warning if the index does not hold all operations. The header says how old they are.
 func (s *loader) counted() string {
 	th, some := s.env.Theme, s.readSoFar()
-	if some != "" && s.list.Filter.Shown.Empty() {
+	switch {
+	case th.Linear && s.known():
+		return s.fresh.Says(s.env.Now(), s.env.Zone())
+	case th.Linear && some != "":
+		return s.summary() + ", attention: " + some
+	case some != "" && s.list.Filter.Shown.Empty():
 		return th.Warn.Render(some)
-	}
-	if some != "" {
+	case some != "":
 		some = th.Warn.Render("  " + some)
 	}
 	return th.Strong.Render(s.summary()) + some

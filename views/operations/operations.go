@@ -424,45 +424,11 @@ func (s *Screen) keysNow() []keymap.Key {
 // Content implements ui.Contenter.
 func (s *Screen) Content() ui.Content {
 	c := s.List.Content()
-	if c.Filter == nil {
-		c.Lines = s.summaries()
-	}
 	c.Sections = s.totals.panelSections()
 	if p := &s.totals.panel; p.focus && p.ready && p.err == nil {
 		c.Table, c.Sections = p.table, nil
 	}
 	return c
-}
-
-// summaries say what is shown, and how fresh that is.
-func (s *Screen) summaries() []string {
-	line := s.loader.summary()
-	if s.loader.known() {
-		line = s.loader.fresh.Says(s.env.Now(), s.env.Zone())
-	}
-	if some := s.loader.readSoFar(); some != "" {
-		line += ", attention: " + some
-	}
-	if name := s.views.viewName(); name != "" {
-		line += ", view " + name
-	}
-	if !s.Filter.Shown.Empty() {
-		line += ", filter " + s.Filter.Shown.String()
-	}
-	out := []string{line + ", sorted by " + s.Sort.By + ", " + s.Sort.First(s.Sort.Order) + "."}
-	if s.loader.mixed() {
-		out[0] += " Mixed currencies: sorted by number only."
-	}
-	if p := s.loader.progress(); p != "" && s.loader.readSoFar() == "" {
-		out = append(out, p)
-	}
-	if s.loader.lacks.Rows > 0 {
-		out = append(out, s.loader.lacks.String())
-	}
-	if s.Err != nil && s.loader.rows.Len() > 0 {
-		out = append(out, "attention: "+s.Err.Public)
-	}
-	return out
 }
 
 const mostNamed = 20 // marked operations that a command line names
