@@ -75,7 +75,8 @@ type Spec[T any] struct {
 
 	Columns func(w int) []field.Layout // in a window of w cells; nil: the screen sets them
 	Detail  func() []widget.Pair       // facts of the row under the cursor; nil: none
-	// the preview of the row under the cursor, from local data; nil: Detail
+	// the preview of the record under the cursor, from local data, or of a row that is no record; nil: Detail
+	Preview  func(r T, w int) []string
 	Beside   func(w int) []string
 	Signs    []Sign              // of the rows, for the help
 	Sort     *field.Catalogue[T] // the fields by which a Rows is sorted; nil: none
@@ -135,7 +136,15 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	if l.held, _ = rows.(*Rows[T]); l.held != nil && spec.Records == nil {
 		spec.Records = l.held.Each
 	}
-	if spec.Beside == nil && spec.Detail != nil {
+	switch {
+	case spec.Preview != nil:
+		l.preview.draw = func(w int) []string {
+			if r, on := l.held.Find(l.Table.Cursor.SelectedID()); on {
+				return spec.Preview(r, w)
+			}
+			return []string{env.Theme.Dim.Render("This row is being read …")}
+		}
+	case spec.Beside == nil && spec.Detail != nil:
 		l.preview.draw = func(w int) []string { return widget.Pairs(env.Theme, spec.Detail(), w) }
 	}
 	if spec.Columns != nil {

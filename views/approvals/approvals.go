@@ -70,12 +70,7 @@ func New(env *ui.Env, backend Backend, id string) *Screen {
 		Reading: "Reading the requests …", None: "No request matches the filter.",
 		Columns:  func(int) []field.Layout { return list.ColumnsOf(columns) },
 		Language: language(env.Now), Example: "state:open person:ana write:document.remove",
-		Beside: func(w int) []string {
-			if r, on := s.rows.Find(s.Table.Cursor.SelectedID()); on {
-				return s.lines(r, w, false)
-			}
-			return nil
-		}})
+		Preview: func(r approval.Request, w int) []string { return s.lines(r, w, false) }})
 	return s
 }
 
@@ -164,13 +159,9 @@ func (s *Screen) Item() ui.Item {
 	if !on {
 		return ui.Item{}
 	}
-	b, err := json.Marshal(r)
-	out := ui.Item{ID: r.ID, IDWhat: "the request's id", JSON: b, JSONWhat: "the request as JSON", Title: "Request " +
+	b, _ := json.Marshal(r) // of texts and times
+	return ui.Item{ID: r.ID, IDWhat: "the request's id", JSON: b, JSONWhat: "the request as JSON", Title: "Request " +
 		line(r.ID, 20)}
-	if err != nil {
-		out.NoJSON = "The request cannot be written as JSON."
-	}
-	return out
 }
 
 // current is the request on the page, else the one under the cursor.

@@ -344,12 +344,8 @@ func (s *Screen) Item() ui.Item {
 	if !ok {
 		return ui.Item{}
 	}
-	b, err := json.Marshal(d)
-	out := ui.Item{ID: string(d.GUID), IDWhat: "the document id", JSON: b, JSONWhat: "the document as JSON"}
-	if err != nil {
-		out.NoJSON = "The document cannot be written as JSON."
-	}
-	return out
+	b, _ := json.Marshal(d) // of texts and numbers
+	return ui.Item{ID: string(d.GUID), IDWhat: "the document id", JSON: b, JSONWhat: "the document as JSON"}
 }
 
 // NextChange implements list.Screen: the age of the document under the cursor.

@@ -81,7 +81,7 @@ func New(env *ui.Env, ix Index, past Past, opid string) *Screen {
 	s.List = list.New(env, s, s.rows, list.Spec[present.Moment]{Title: list.TitleOf("History", "", opid),
 		Place: ui.Place{Kind: Kind, ID: opid}, Origin: "index",
 		Reading: "Reading the history …", None: "No state matches the filter.",
-		Columns: func(int) []field.Layout { return list.ColumnsOf(columns) }, Marks: true, Beside: s.beside,
+		Columns: func(int) []field.Layout { return list.ColumnsOf(columns) }, Marks: true, Preview: s.beside,
 		Signs:    append([]list.Sign{list.Warning("new since your last visit")}, list.StatusSigns()...),
 		Language: language, Example: "status:PENDING from:webhook changed:amount"})
 	return s
@@ -419,15 +419,12 @@ func (s *Screen) show(d *difference) {
 	s.Open(d.b.ID, d.crumb, func(w int) []string { return d.lines(s, w) })
 }
 
-// beside draws what changed at the moment under the cursor.
-func (s *Screen) beside(w int) []string {
-	m, on := s.rows.Find(s.Table.Cursor.SelectedID())
-	switch {
-	case !on:
-		return nil
-	case m.Kind == present.NoteMoment:
+// beside draws what changed at a moment.
+func (s *Screen) beside(m present.Moment, w int) []string {
+	switch m.Kind {
+	case present.NoteMoment:
 		return s.note(m, w)
-	case m.Kind == present.WebhookMoment:
+	case present.WebhookMoment:
 		return draw.Wrap(m.Summary(s.env.Present(), valued), max(w, 1))
 	}
 	return became(m).lines(s, w)

@@ -71,11 +71,8 @@ func (c *chooser) shown() []field.Choice {
 
 // columnChoice is which columns are shown, and the dialog that chooses them.
 type columnChoice struct {
-	list   *list.List[api.Operation]
-	env    *ui.Env
-	cfg    *Config
-	loader *loader
-	views  *savedViews
+	shared
+	views *savedViews
 
 	chooser *chooser                  // columns being chosen; nil: none
 	shown   []field.Choice            // columns of the list
@@ -411,10 +408,7 @@ func reread(ctx context.Context, c endpoint.Caller, ids []string, report func(st
 
 // savedViews are the views of the config and the person's own.
 type savedViews struct {
-	list    *list.List[api.Operation]
-	env     *ui.Env
-	cfg     *Config
-	loader  *loader
+	shared
 	columns *columnChoice
 
 	saved *ui.Requests // counts of views

@@ -104,24 +104,30 @@ const (
 // Screen implements ui.Screen.
 type Screen struct {
 	*list.List[api.Operation]
-	loader  *loader
+	shared
 	columns *columnChoice
 	views   *savedViews
 	jobs    *jobs
 	totals  *totalsPanel
-	env     *ui.Env
-	cfg     Config
+}
+
+// shared is what all parts of the screen use.
+type shared struct {
+	list   *list.List[api.Operation]
+	env    *ui.Env
+	cfg    *Config
+	loader *loader
 }
 
 // New returns the list; start is its first filter.
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
-	s := &Screen{env: env, cfg: cfg}
+	s := &Screen{shared: shared{env: env, cfg: &cfg}}
 	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress,
 		abouts: env.Requests(), lives: env.Requests()}
 	s.loader.rows = list.NewRows(func(op api.Operation) string { return string(op.OPID) }, s.loader.row)
 	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
 		Origin: "index", Class: "billing",
-		Reading: "Searching the index …", Marks: true, Signs: legend(), Beside: s.beside(cfg.Preview),
+		Reading: "Searching the index …", Marks: true, Signs: legend(), Preview: cfg.Preview,
 		Orders: s.orders(), Language: filter.Operations(),
 		Example: "status:PENDING amount>=1000 customer:acme updated<2h", Start: start,
 		Ask: func(ctx context.Context, field, typed string) []string {
@@ -131,14 +137,13 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 			}
 			return values
 		}})
-	s.loader.list = s.List
+	s.list, s.loader.list = s.List, s.List
 	s.Sort.Set(list.Order{By: "created", Down: true})
-	s.columns = &columnChoice{list: s.List, env: env, cfg: &s.cfg, loader: s.loader}
-	s.views = &savedViews{list: s.List, env: env, cfg: &s.cfg, loader: s.loader, columns: s.columns,
-		saved: env.Requests()}
+	s.columns = &columnChoice{shared: s.shared}
+	s.views = &savedViews{shared: s.shared, columns: s.columns, saved: env.Requests()}
 	s.columns.views = s.views
-	s.jobs = &jobs{list: s.List, env: env, cfg: &s.cfg, loader: s.loader}
-	s.totals = &totalsPanel{list: s.List, env: env, loader: s.loader, jobs: s.jobs, sums: env.Requests()}
+	s.jobs = &jobs{shared: s.shared}
+	s.totals = &totalsPanel{shared: s.shared, jobs: s.jobs, sums: env.Requests()}
 	s.loader.follows = s.totals.refreshPanel
 	s.columns.show(s.columns.columnsOf(""))
 	return s
@@ -224,19 +229,6 @@ func (s *Screen) markedItem(out *ui.Item, marked []string) {
 	var err error
 	if out.JSON, err = json.Marshal(all); err != nil {
 		out.NoJSON = "The marked operations cannot be written as JSON."
-	}
-}
-
-// beside draws the operation under the cursor by preview; nil: nothing does.
-func (s *Screen) beside(preview func(api.Operation, int) []string) func(int) []string {
-	if preview == nil {
-		return nil
-	}
-	return func(w int) []string {
-		if op, ok := s.loader.rows.Find(s.Table.Cursor.SelectedID()); ok {
-			return preview(op, w)
-		}
-		return []string{s.env.Theme.Dim.Render("This row is being read from the index …")}
 	}
 }
 
@@ -471,11 +463,8 @@ type job struct {
 
 // jobs are exports, and reading many again.
 type jobs struct {
-	list   *list.List[api.Operation]
-	env    *ui.Env
-	cfg    *Config
-	loader *loader
-	now    *job // nil: none runs
+	shared
+	now *job // nil: none runs
 }
 
 // work runs long work, one at a time: do reports its progress with report, and ends early when ctx ends. What was

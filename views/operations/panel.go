@@ -68,10 +68,8 @@ func (p panel) next() string {
 
 // totalsPanel shows exact totals of what is filtered.
 type totalsPanel struct {
-	list   *list.List[api.Operation]
-	env    *ui.Env
-	loader *loader
-	jobs   *jobs
+	shared
+	jobs *jobs
 
 	panel panel
 	sums  *ui.Requests // totals and groups

@@ -276,7 +276,7 @@ var tariffTerms = filter.NewTable(append(filter.Catalogued(field.Tariffs),
 // NewLimits lists the limits of payments; start is a filter to begin with.
 func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
 	return newTariffs(env, Spec[api.Tariff]{Kind: KindLimits, Title: "Payment limits",
-		Facts: present.PaymentLimit, One: "payment limit",
+		Card: present.PaymentLimit, Page: true, One: "payment limit",
 		Many:    "payment limits",
 		Columns: []string{"from", "to", "payment", "cuid", "id"}, Read: reading(caller, endpoint.ListPaymentLimits)}, start)
 }
@@ -284,7 +284,7 @@ func NewLimits(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
 // NewCommissions lists the commissions; start is a filter to begin with.
 func NewCommissions(env *ui.Env, caller endpoint.Caller, start string) ui.Screen {
 	return newTariffs(env, Spec[api.Tariff]{Kind: KindCommissions, Title: "Commissions",
-		Facts: present.Commission, One: "commission",
+		Card: present.Commission, Page: true, One: "commission",
 		Many:    "commissions",
 		Columns: []string{"from", "to", "type", "payment", "percent", "fixed", "cuid"}, Read: reading(caller,
 			endpoint.ListCommissions)}, start)

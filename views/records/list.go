@@ -57,14 +57,11 @@ type Spec[T any] struct {
 	// returns these keys, for the list and for a page above it; nil: the list has none.
 	Own     func(msg keymap.Press, r T) (ui.Action, tea.Cmd, bool)
 	OwnKeys func(onPage bool) []keymap.Key
-	// Facts returns the complete record if it cannot be read alone: the list shows it on a page above
-	// its rows. nil: another screen shows a record.
-	Facts func(present.Options, T) []present.Section
-	// Card returns the facts of a record with a screen of its own, for that screen and the preview.
-	// Get reads the record by its id, and Head returns the line about its state; both are nil if
-	// this package does not make that screen. Card and Head get the record with the current
-	// masking.
+	// Card returns the facts of a record, for its screen and the preview; Page: the list shows them on a page above its
+	// rows, because the record has no screen. Get reads the record by its id, and Head returns the line about its state;
+	// both are nil if this package does not make that screen. Card and Head get the record with the current masking.
 	Card func(present.Options, T) []present.Section
+	Page bool
 	Get  func(ctx context.Context, id string) (T, error)
 	Head func(T) string
 }
@@ -108,16 +105,12 @@ func NewListIn[T any](env *ui.Env, screen list.Screen, spec Spec[T], start strin
 		s.screen = s
 	}
 	s.rows = list.NewRows(spec.ID, s.row)
-	var beside func(int) []string
-	if spec.Facts != nil || spec.Card != nil {
-		beside = s.beside
-	}
 	s.List = list.New(env, s.screen, s.rows, list.Spec[T]{Title: spec.Title, Place: ui.Place{Kind: spec.Kind,
 		ID: spec.Of}, Origin: "service", Class: spec.Class,
 		Reading: "Reading the " + spec.Many + " …", None: "No " + spec.One + " matches the filter.", Further: "No " +
 			spec.One + " matches among those read so far.",
 		Language: spec.Language, Signs: spec.signs(), Example: spec.Example, Start: start, Sort: spec.Catalogue,
-		Beside: beside, Rowless: spec.Rowless})
+		Preview: s.card, Rowless: spec.Rowless})
 	s.List.Filtered(true)
 	s.setColumns()
 	return s
@@ -139,17 +132,9 @@ func (spec Spec[T]) signs() []list.Sign {
 	return out
 }
 
-// beside draws the facts of the record under the cursor, as its own screen does.
-func (s *List[T]) beside(w int) []string {
-	facts := s.spec.Facts
-	if facts == nil {
-		facts = s.spec.Card
-	}
-	r, on := s.rows.Find(s.Table.Cursor.SelectedID())
-	if !on {
-		return nil
-	}
-	return widget.Pairs(s.env.Theme, s.env.Headed(facts(s.env.Present(), shown(s.env, r))), w)
+// card draws the facts of a record, as its own screen does.
+func (s *List[T]) card(r T, w int) []string {
+	return widget.Pairs(s.env.Theme, s.env.Headed(s.spec.Card(s.env.Present(), shown(s.env, r))), w)
 }
 
 // setColumns gives the table its columns: those of the spec, and those that were added.
@@ -262,15 +247,11 @@ func (s *List[T]) OwnKey(msg keymap.Press) (ui.Action, tea.Cmd, bool) {
 		}
 	}
 	switch {
-	case id == "":
+	case id == "", s.Page != nil:
 		return nil, nil, false
-	case s.Page != nil:
-		return nil, nil, false
-	case k.List.Open.Match(msg) && s.spec.Facts != nil:
+	case k.List.Open.Match(msg) && s.spec.Page:
 		r, _ := s.rows.Find(id)
-		s.Open(id, s.spec.named(id), func(w int) []string {
-			return widget.Pairs(s.env.Theme, s.env.Headed(s.spec.Facts(s.env.Present(), shown(s.env, r))), w)
-		})
+		s.Open(id, s.spec.named(id), func(w int) []string { return s.card(r, w) })
 		return nil, nil, true
 	case k.List.Open.Match(msg):
 		return ui.Open{Place: ui.Place{Kind: s.spec.Kind, ID: id}}, nil, true
