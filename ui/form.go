@@ -312,6 +312,7 @@ type input struct {
 	dialog
 	model FormModel
 	size  tea.WindowSizeMsg // that the model has
+	below int               // the line behind the row that it is about, or 0
 }
 
 func newInput(owner screenID, m FormModel) *input {
@@ -406,11 +407,20 @@ func (m *menu) backToForm() Action {
 // layout passes the size to the model; it is called after each message.
 func (d *input) layout(s *Shell) {
 	w, h := s.win.area()
-	if size := formSize(w, h); size != d.size {
+	d.below = 0
+	for _, at := range s.stack.drawn().Cursors {
+		if h-at-1 >= lowForm {
+			d.below = at + 1
+		}
+	}
+	if size := formSize(w, h-d.below); size != d.size {
 		d.size = size
 		d.model.Update(size)
 	}
 }
+
+// lowForm is the number of lines from which a form is below the row that it is about.
+const lowForm = 14
 
 // formSize is the room inside the frame of a form in an area.
 func formSize(w, h int) tea.WindowSizeMsg {
@@ -419,7 +429,7 @@ func formSize(w, h int) tea.WindowSizeMsg {
 
 func (d *input) panel(s *Shell, _, _ int, _ time.Time) panel {
 	f := d.model.form()
-	p := panel{title: f.ask.Title, tone: theme.Accent, tail: strings.Split(d.model.View(), "\n")}
+	p := panel{title: f.ask.Title, tone: theme.Accent, tail: strings.Split(d.model.View(), "\n"), below: d.below}
 	if f.sending {
 		p.foot = s.win.th.Signs.Wait + " checking first …"
 	}

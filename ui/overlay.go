@@ -84,6 +84,7 @@ type panel struct {
 	more        string // how to see the hidden lines; empty: the key of the next page
 	bare        bool   // no frame; it uses the full height
 	hangs       bool   // its upper edge has a fixed line at any height
+	below       int    // lines above it that stay in view
 }
 
 // hidden is the number of lines of the body that do not fit into h lines; in a frame the
@@ -218,7 +219,7 @@ func (s *Shell) cover(o overlay, below []string, now time.Time) []string {
 		return below
 	}
 	bw := min(draw.Width(box[0]), w)
-	x, y := (w-bw)/2, max((h-len(box))/3, 0)
+	x, y := (w-bw)/2, p.below+max((h-p.below-len(box))/3, 0)
 	if p.hangs {
 		y = min(hangsAt, max(h-len(box), 0))
 	}
