@@ -596,6 +596,9 @@ type CallFacts struct {
 	Size       int64     // of that body; 0: not known
 }
 
+// open reports whether the call has not ended.
+func (c CallFacts) open() bool { return c.Phase == CallWaits || c.Phase == CallRuns }
+
 // DisplayChanged is sent after a change of time zone or masking. Screens that cache
 // drawn text must draw it again.
 type DisplayChanged struct{ Broadcast }

@@ -80,10 +80,6 @@ func (f *Form) take(msg tea.Msg) (Action, tea.Cmd) {
 		return f.key(msg)
 	case Values:
 		return f.submitted(msg)
-	case formMsg:
-		if msg.of == f {
-			return msg.then()
-		}
 	}
 	return nil, nil
 }
@@ -235,54 +231,45 @@ const (
 	leastProblem = 2
 )
 
+// draw puts the list of the field with the focus below it. Without enough room the text above the fields is cut first,
+// then the list down to a few lines, then the other fields.
 func (f *Form) draw() []string {
 	th := f.env.Theme
 	head, bad := f.head()
-	kept := 0 // of a refusal
-	if len(f.problem) > 0 {
+	kept, reserved := 0, 0 // lines of a refusal, and of a list that opens later: nothing jumps
+	if bad > 0 {
 		kept = min(len(head), leastProblem)
 	}
-	list := f.listLines(listed)
-	reserved := 0
 	if f.offers() {
 		reserved = fewest
 	}
 	fields := f.fields.View(th, f.w, true)
-	if len(head)+len(fields.Lines)+reserved > f.h { // whatever the list has now: nothing jumps
+	if len(head)+len(fields.Lines)+reserved > f.h {
 		fields = f.fields.View(th, f.w, false)
 	}
-	n, all := len(list), len(fields.Lines)
-	// The text above is dropped first, then the list down to a few lines, then the other fields.
-	rows := max(min(max(f.h-all-len(head), fewest), n, f.h-all), 0)
-	if n := len(f.offered()); rows < min(n, leastListed) {
-		rows = max(min(n, leastListed, f.h-kept-(fields.Below-fields.Label)), 0)
+	all := len(fields.Lines)
+	var list []string
+	if rows := max(min(max(f.h-all-len(head), fewest), f.h-all), min(leastListed,
+		f.h-kept-(fields.Below-fields.Label))); rows > 0 {
+		list = f.listLines(min(rows, listed))
 	}
-	if rows < n {
-		list = nil
-		if rows > 0 {
-			list = f.listLines(rows)
-		}
-	}
-	lines := slices.Insert(fields.Lines, fields.Below, list...)
+	lines, below := slices.Insert(fields.Lines, fields.Below, list...), fields.Below+len(list)
 	if room := max(f.h-kept, 1); len(lines) > room { // the field with the focus is in view, with its list
 		from := min(max(fields.Label-1, 0), len(lines)-room)
-		if below := fields.Below + len(list); below > from+room {
+		if below > from+room {
 			from = min(fields.Label, len(lines)-room)
 		}
 		lines = lines[from : from+room]
 	}
-	if n := max(min(len(head), f.h-len(lines)), 0); n < len(head)-1 && n > 0 { // the fields matter most
-		if head = head[:n]; head[n-1] != "" {
-			head[n-1] = draw.Cut(head[n-1]+" …", f.w)
-		}
-	} else {
-		head = head[:n]
+	n := max(min(len(head), f.h-len(lines)), 0)
+	if n > 0 && n < len(head)-1 && head[n-1] != "" {
+		head[n-1] = draw.Cut(head[n-1]+" …", f.w)
 	}
-	for i := range head[:min(bad, len(head))] {
+	for i := range head[:min(bad, n)] {
 		head[i] = th.Bad.Render(head[i])
 	}
-	out := append(head, lines...)
-	if f.offers() { // room for a list that opens later: nothing jumps
+	out := append(head[:n], lines...)
+	if reserved > 0 {
 		out = append(out, make([]string, max(min(listed-len(list), f.h-len(out)), 0))...)
 	}
 	return out
@@ -333,6 +320,10 @@ func (d *input) key(s *Shell, p keymap.Press) (Action, tea.Cmd, bool) {
 // question or write keeps the form.
 func (d *input) take(s *Shell, msg tea.Msg) (Action, tea.Cmd, bool) {
 	a, cmd := Update(d.model, msg)
+	return d.wants(s, a, cmd)
+}
+
+func (d *input) wants(s *Shell, a Action, cmd tea.Cmd) (Action, tea.Cmd, bool) {
 	switch a.(type) {
 	case nil:
 		return nil, cmd, false
@@ -361,18 +352,21 @@ func (d *input) cancel() (Action, tea.Cmd, bool) {
 	}), nil, false
 }
 
-// onForm passes an answer to the form that asked, if it is still open.
-func (s *Shell) onForm(m formMsg) tea.Cmd {
-	for _, o := range s.dialogs.overlays {
-		if d, ok := o.(*input); ok && d.model.form() == m.of {
-			a, cmd, done := d.take(s, m)
-			if done {
-				s.dialogs.remove(d)
+// answered is the answer to a Look or a Complete of a form, which then processes unless the form was closed.
+func (f *Form) answered(then func() (Action, tea.Cmd)) tea.Msg {
+	return do(func(s *Shell) tea.Cmd {
+		for _, o := range s.dialogs.overlays {
+			if d, ok := o.(*input); ok && d.model.form() == f {
+				a, cmd := then()
+				a, cmd, done := d.wants(s, a, cmd)
+				if done {
+					s.dialogs.remove(d)
+				}
+				return s.finish(d, a, cmd)
 			}
-			return s.finish(d, a, cmd)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // remembering returns the action with the form that was filled in before stored in its question

@@ -406,7 +406,7 @@ func (s *topLine) pending(class string) (call CallFacts, ok bool) {
 	for i := len(s.activity.calls) - 1; i >= 0; i-- {
 		c := s.activity.calls[i]
 		switch {
-		case c.Background || c.Phase != CallWaits && c.Phase != CallRuns:
+		case c.Background || !c.open():
 		case c.Class == class:
 			return c, true
 		case !ok:

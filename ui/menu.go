@@ -465,12 +465,6 @@ type picks struct {
 	opened bool            // the person opened the list; else it completes typed text
 }
 
-// formMsg answers a Look or a Complete of a form; then runs in the update loop.
-type formMsg struct {
-	of   *Form
-	then func() (Action, tea.Cmd)
-}
-
 // offered returns the options of the field with the focus that match its value.
 func (f *Form) offered() []widget.Option {
 	i := f.fields.Focus()
@@ -553,12 +547,12 @@ func (f *Form) complete(opened bool) tea.Cmd {
 	f.picks.field, f.picks.opened = i, opened
 	return func() tea.Msg {
 		found, err := find(ctx, typed)
-		return formMsg{f, func() (Action, tea.Cmd) {
+		return f.answered(func() (Action, tea.Cmd) {
 			if !f.seek.Accept(t) {
 				return nil, nil
 			}
 			return nil, f.completed(typed, found, err)
-		}}
+		})
 	}
 }
 
@@ -602,7 +596,7 @@ func (f *Form) look() tea.Cmd {
 	see, value, ctx := f.fields.Field(i).Look, f.fields.Value(i), f.env.Ctx
 	return func() tea.Msg {
 		said, err := see(ctx, value)
-		return formMsg{f, func() (Action, tea.Cmd) { return f.looked(i, value, said, err) }}
+		return f.answered(func() (Action, tea.Cmd) { return f.looked(i, value, said, err) })
 	}
 }
 

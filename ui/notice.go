@@ -462,7 +462,7 @@ func (a *activity) call(f CallFacts) {
 // dropped returns the calls without the oldest finished one.
 func (a *activity) dropped() []CallFacts {
 	for i, c := range a.calls {
-		if c.Phase != CallWaits && c.Phase != CallRuns {
+		if !c.open() {
 			return append(a.calls[:i:i], a.calls[i+1:]...)
 		}
 	}
@@ -494,18 +494,10 @@ func newActivity(s *Shell) *pager {
 		return out
 	}
 	p.live = func(s *Shell, now time.Time) time.Time {
-		var at time.Time
-		for _, c := range s.activity.calls {
-			switch c.Phase {
-			case CallWaits:
-				_, next := format.Until(s.head.goes(c), now)
-				at = Sooner(at, next)
-			case CallRuns:
-				_, next := since(c.At, now)
-				at = Sooner(at, next)
-			}
+		if slices.ContainsFunc(s.activity.calls, CallFacts.open) {
+			return now.Truncate(time.Second).Add(time.Second)
 		}
-		return at
+		return time.Time{}
 	}
 	return p
 }
@@ -516,7 +508,7 @@ func activityLines(s *Shell) []string {
 	for i := len(s.activity.calls) - 1; i >= 0; i-- {
 		c := s.activity.calls[i]
 		line := callLine(s, c, now)
-		if c.Phase == CallWaits || c.Phase == CallRuns {
+		if c.open() {
 			open = append(open, line)
 		} else {
 			over = append(over, line)

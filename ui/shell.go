@@ -294,8 +294,6 @@ func (s *Shell) take(msg tea.Msg) tea.Cmd {
 		return nil
 	case do:
 		return msg(s)
-	case formMsg:
-		return s.onForm(msg)
 	case StreamMsg:
 		return tea.Batch(s.take(msg.Msg), msg.Next)
 	case BatchMsg:
