@@ -500,6 +500,8 @@ type Choice struct {
 	Cells      []Cell   // in the place of About: columns that are aligned over all choices of the menu
 	Words      []string // other names that the filter finds: "rm"
 	Why        string   // the reason why it cannot be chosen; "": it can
+
+	do do // of an entry of the palette
 }
 
 // Write runs a command that sends a write without a question; the

@@ -22,15 +22,14 @@ import (
 type palette struct {
 	s     *Shell
 	items []Choice
-	acts  []func(s *Shell) tea.Cmd // by entry; for one that is off, it shows the reason
-	seen  map[string]bool          // names of keys that have an entry or need none
+	seen  map[string]bool // names of keys that have an entry or need none
 }
 
 // openPalette opens the palette over a screen.
 func (s *Shell) openPalette(top *openScreen) tea.Cmd {
 	p := newPalette(s, top)
 	m := newMenu(s.win, top.id, Choose{Title: "Commands", Items: p.items,
-		Pick: func(i int) (Action, tea.Cmd) { return do(p.acts[i]), nil }})
+		Pick: func(i int) (Action, tea.Cmd) { return p.items[i].do, nil }})
 	m.finds, m.refuses = true, true
 	s.dialogs.push(m)
 	return m.look(s)
@@ -66,30 +65,28 @@ func newPalette(s *Shell, top *openScreen) *palette {
 	return p
 }
 
-func (p *palette) add(c Choice, do func(s *Shell) tea.Cmd) {
-	if c.Why != "" {
-		do = func(s *Shell) tea.Cmd { return s.status.notify(Denied, c.Why) }
+// add adds an entry; one that is off shows the reason.
+func (p *palette) add(c Choice, act func(s *Shell) tea.Cmd) {
+	if c.do = act; c.Why != "" {
+		c.do = func(s *Shell) tea.Cmd { return s.status.notify(Denied, c.Why) }
 	}
-	p.items, p.acts = append(p.items, c), append(p.acts, do)
+	p.items = append(p.items, c)
+}
+
+// addKey adds the entry of a key, or why it is off.
+func (p *palette) addKey(k keymap.Key, c Choice, act func(s *Shell) tea.Cmd) {
+	p.seen[k.Name] = true
+	if c.do, c.Why = act, k.Why(); c.Why != "" {
+		c.do = func(s *Shell) tea.Cmd { return s.refuse(k) }
+	}
+	p.items = append(p.items, c)
 }
 
 // key adds a key of the screen or a global key; choosing the entry presses it.
 func (p *palette) key(k keymap.Key) {
-	if p.seen[k.Name] {
-		return
-	}
-	p.seen[k.Name] = true
-	h := k.Binding.Help()
-	p.add(Choice{Text: h.Desc, About: k.Long, Note: h.Key, Words: names(k)},
-		func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
-	p.refuses(k)
-}
-
-// refuses sets the reason why the key of the last entry is off.
-func (p *palette) refuses(k keymap.Key) {
-	if why := k.Why(); why != "" {
-		last := len(p.items) - 1
-		p.items[last].Why, p.acts[last] = why, func(s *Shell) tea.Cmd { return s.refuse(k) }
+	if h := k.Binding.Help(); !p.seen[k.Name] {
+		p.addKey(k, Choice{Text: h.Desc, About: k.Long, Note: h.Key, Words: names(k)},
+			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
 	}
 }
 
@@ -151,11 +148,9 @@ var placeWords = map[string][]string{
 func (p *palette) own() {
 	s := p.s
 	for i, k := range s.win.keys.Global.Places() {
-		p.seen[k.Name] = true
-		p.add(Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key,
+		p.addKey(*k, Choice{Text: placeKinds[i], About: "go to: " + k.Long, Note: k.Binding.Help().Key,
 			Words: append(names(*k)[:1:1], append(placeWords[placeKinds[i]], aliases(*k)...)...)},
 			func(s *Shell) tea.Cmd { return s.press(k.Msg()) })
-		p.refuses(*k)
 	}
 	p.add(Choice{Text: "customers", About: "all customers and their verification",
 		Note:  s.win.keys.Global.Operations.Help().Key + " " + s.win.keys.Operations.Customers.Help().Key,
@@ -222,13 +217,11 @@ func (p *palette) elsewhere(direct bool) {
 			if p.seen[key.Name] || pressable(of.kind, key) != direct {
 				continue
 			}
-			p.seen[key.Name] = true
 			h := key.Binding.Help()
 			i := slices.Index(placeKinds, of.kind)
-			p.add(Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.win.keys.Global.Places()[i].Help().Key + " " +
+			p.addKey(key, Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.win.keys.Global.Places()[i].Help().Key + " " +
 				h.Key, Words: append(names(key), h.Desc)},
 				func(s *Shell) tea.Cmd { return s.route.pressAt(of.kind, key, direct) })
-			p.refuses(key)
 		}
 	}
 }
@@ -265,7 +258,7 @@ func (d Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
 		return nil, "", false
 	}
 	at := hits[0]
-	return func() tea.Cmd { return p.acts[at](d.Shell) }, p.items[at].Why, true
+	return func() tea.Cmd { return p.items[at].do(d.Shell) }, p.items[at].Why, true
 }
 
 // offers reports whether a global key has an effect here: reload and panes depend on
