@@ -60,22 +60,14 @@ func (s *window) compact() bool { return s.w < compactBelow }
 
 // header is the first line: context, person, session and budget.
 func (s *topLine) header(now time.Time) string {
-	th := s.win.th
-	left := s.win.badges()
-	a := s.win.opt.About
-	who := safe(a.Context)
+	th, a := s.win.th, s.win.opt.About
+	left, who := s.win.badges(), safe(a.Context)
 	if s.win.compact() {
-		if asked := s.toApprove(false); asked != "" {
-			left += " " + asked
+		left = strings.Join(said(left, s.toApprove(""), s.wrong()), " ") // matter more than the name
+		if room := s.win.w - draw.Width(left) - 1; room >= 3 && who != "" {
+			return left + " " + th.Strong.Render(draw.Cut(who, room))
 		}
-		if wrong := s.wrong(); wrong != "" { // matters more than the name
-			left += " " + wrong
-		}
-		room := s.win.w - draw.Width(left) - 1
-		if room < 3 || who == "" {
-			return draw.Lay([]string{left}, s.win.w, 1)[0]
-		}
-		return left + " " + th.Strong.Render(draw.Cut(who, room))
+		return draw.Lay([]string{left}, s.win.w, 1)[0]
 	}
 	left += " " + th.Strong.Render(draw.Cut(who, 24))
 	there := ""
@@ -85,36 +77,11 @@ func (s *topLine) header(now time.Time) string {
 	if a.Proxy != "" {
 		there += th.Dim.Render(" " + th.Signs.Sep + " via " + draw.Cut(safe(a.Proxy), 30))
 	}
-	var right []string
-	if !s.win.shown.revealed.IsZero() {
-		t, _ := format.Until(s.win.shown.revealed, now)
-		right = append(right, th.Warn.Render("revealed "+t))
-	}
-	if st := s.stack.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
-		names := make([]string, len(s.others.Others))
-		for i, p := range s.others.Others {
-			names[i] = p.String()
-		}
-		right = append(right, th.Warn.Render(draw.Cut(strings.Join(names, ", "), 24)+" here too"))
-	}
-	if asked := s.toApprove(true); asked != "" {
-		right = append(right, asked)
-	}
-	right = append(right, s.decided(now)...)
-	if wrong := s.wrong(); wrong != "" {
-		right = append(right, wrong)
-	}
-	if !s.blames() {
-		right = append(right, s.access(now).long)
-	}
-	room := s.room(now)
-	right = append(right, room.long)
-	sep := " " + th.Dim.Render(th.Signs.Sep) + " "
+	right, room, sep := s.news(now), s.room(now), " "+th.Dim.Render(th.Signs.Sep)+" "
 	// Budget and token stay; names are dropped, the person's first.
-	facts := strings.Join(right, sep) + " "
+	facts := strings.Join(append(right, room.long), sep) + " "
 	if draw.Width(left)+1+draw.Width(facts) > s.win.w { // the badges stay
-		right[len(right)-1] = th.Dim.Render(safe(s.stack.class())+" ") + room.short
-		facts = strings.Join(right, sep) + " "
+		facts = strings.Join(append(right, th.Dim.Render(safe(s.stack.class())+" ")+room.short), sep) + " "
 	}
 	if draw.Width(left)+draw.Width(there)+3+draw.Width(facts) <= s.win.w { // else they read as one
 		left += there
@@ -125,34 +92,55 @@ func (s *topLine) header(now time.Time) string {
 	return draw.Spread(left, facts, s.win.w)
 }
 
-// toApprove shows how many requests wait for this person's approval.
-func (s *topLine) toApprove(long bool) string {
-	switch {
-	case s.asked <= 0:
-		return ""
-	case !long:
-		return s.win.th.Warn.Render(s.win.th.Signs.Warn + strconv.Itoa(s.asked))
-	}
-	return s.win.th.Warn.Render(s.win.th.Signs.Warn + " " + strconv.Itoa(s.asked) + " to approve")
+// said is the parts that are not empty.
+func said(parts ...string) []string {
+	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
-// decided says the outcome of the requests of this person.
-func (s *topLine) decided(now time.Time) (out []string) {
-	count := func(st approval.State) (n int) {
+// news is what the long form says before the budget: values that are shown, who else is here, approvals, what is wrong,
+// and the session.
+func (s *topLine) news(now time.Time) []string {
+	th, revealed, here, access := s.win.th, "", "", ""
+	if !s.win.shown.revealed.IsZero() {
+		t, _ := format.Until(s.win.shown.revealed, now)
+		revealed = th.Warn.Render("revealed " + t)
+	}
+	if st := s.stack.top(); st != nil && len(s.others.Others) > 0 && s.others.At == st.screen.Place() {
+		names := make([]string, len(s.others.Others))
+		for i, p := range s.others.Others {
+			names[i] = p.String()
+		}
+		here = th.Warn.Render(draw.Cut(strings.Join(names, ", "), 24) + " here too")
+	}
+	if !s.blames() {
+		access = s.access(now).long
+	}
+	decided := func(state approval.State, style theme.Style, sign, word string) string {
+		n := 0
 		for _, w := range s.mine {
-			if w.State == st && now.Before(w.Until) {
+			if w.State == state && now.Before(w.Until) {
 				n++
 			}
 		}
-		return n
+		if n == 0 {
+			return ""
+		}
+		return style.Render(sign + " " + strconv.Itoa(n) + " " + word)
 	}
-	if n := count(approval.Approved); n > 0 {
-		out = append(out, s.win.th.Good.Render(s.win.th.Signs.Good+" "+strconv.Itoa(n)+" approved"))
+	return said(revealed, here, s.toApprove(" to approve"), decided(approval.Approved, th.Good, th.Signs.Good, "approved"),
+		decided(approval.Denied, th.Bad, th.Signs.Bad, "denied"), s.wrong(), access)
+}
+
+// toApprove shows how many requests wait for this person's approval, with what they wait for or in short.
+func (s *topLine) toApprove(word string) string {
+	sign := s.win.th.Signs.Warn
+	switch {
+	case s.asked <= 0:
+		return ""
+	case word != "":
+		sign += " "
 	}
-	if n := count(approval.Denied); n > 0 {
-		out = append(out, s.win.th.Bad.Render(s.win.th.Signs.Bad+" "+strconv.Itoa(n)+" denied"))
-	}
-	return out
+	return s.win.th.Warn.Render(sign + strconv.Itoa(s.asked) + word)
 }
 
 // wrong is the first cause in short, while there is one: its part, with the sign of its severity. The line of notices
