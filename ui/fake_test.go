@@ -16,6 +16,7 @@ import (
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
 	"opdeck/ui/widget"
 )
 
@@ -299,7 +300,7 @@ func (f *fake) Unsaved() string {
 func newWorld() *world { return &world{clock: uitest.NewClock()} }
 
 func (w *world) options(g ui.Environment) ui.Options {
-	return ui.Options{
+	return shelltest.Complete(ui.Options{
 		About: ui.About{Context: "stage", Environment: g, Person: "ana", Role: "operator"},
 		Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono()),
 		Make:  w.make, Start: ui.Place{Kind: ui.KindOperations}, Local: time.FixedZone("CET", 3600), Mask: true,
@@ -310,7 +311,7 @@ func (w *world) options(g ui.Environment) ui.Options {
 			return w.copyErr
 		},
 		Now: w.clock.Now, Tick: w.clock.Tick,
-	}
+	})
 }
 
 // start opens a documents screen over the list in a window of 80x24.

@@ -511,9 +511,6 @@ func (s *Shell) reveal() tea.Cmd {
 		s.win.shown.revealed = time.Time{}
 		return tea.Batch(s.status.notify(Info, "Values are masked again."), s.route.broadcast(DisplayChanged{}))
 	}
-	if s.win.opt.Reveal == nil {
-		return s.revealed(nil)
-	}
 	ask, ctx, at := s.win.opt.Reveal, s.win.root, Place{}
 	if st := s.stack.top(); st != nil {
 		at = st.screen.Place()

@@ -98,7 +98,7 @@ const held = 500 * time.Millisecond
 // refuse shows why a key is off. If read-only mode or the role bars it, refuse calls OnBarred,
 // once for a key that is held down.
 func (s *Shell) refuse(k keymap.Key) tea.Cmd {
-	if !k.Barred() || k.Act == nil || s.win.opt.OnBarred == nil {
+	if !k.Barred() || k.Act == nil {
 		return s.status.hint(Denied, k.Why())
 	}
 	again := s.barred.name == k.Name && s.win.now().Sub(s.barred.at) < held

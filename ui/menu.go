@@ -145,15 +145,12 @@ type found struct {
 
 // look finds objects by the typed text.
 func (m *menu) look(s *Shell) tea.Cmd {
-	find := s.win.opt.Finder
-	if !m.finds || find == nil && m.kind == "" {
+	if !m.finds {
 		return nil
 	}
+	find := s.win.opt.Finder
 	t, ctx := m.seek.Start(s.win.root)
 	q := s.win.search(strings.TrimSpace(m.edit.Value()), m.kind == "")
-	if find == nil {
-		return s.onFound(m, t, found{unsearched(q.Text), q.Text, nil})
-	}
 	return func() tea.Msg {
 		f := found{typed: q.Text}
 		if q.Text == "" {

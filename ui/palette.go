@@ -111,9 +111,6 @@ func (p *palette) commands(top *openScreen) {
 			p.command(one, func(s *Shell) tea.Cmd { return s.runOn(st.id, one) })
 		}
 	}
-	if p.s.win.opt.Commands == nil {
-		return
-	}
 	for _, one := range p.s.win.opt.Commands() {
 		p.command(one, func(s *Shell) tea.Cmd { return s.runOn(top.id, one) })
 	}
@@ -394,7 +391,7 @@ func remembered(p Place) bool {
 // remember records an opened place in the finder.
 func (s *window) remember(p Place) tea.Cmd {
 	find, ctx := s.opt.Finder, s.root
-	if find == nil || !remembered(p) {
+	if !remembered(p) {
 		return nil
 	}
 	return func() tea.Msg {
@@ -406,14 +403,6 @@ func (s *window) remember(p Place) tea.Cmd {
 // search is a Search of this person.
 func (s *window) search(typed string, customers bool) Search {
 	return Search{Text: typed, Customers: customers, Zone: s.shown.zone}
-}
-
-// unsearched is the result without local data.
-func unsearched(typed string) Finding {
-	if err := CheckID(typed); err != nil && typed != "" {
-		return Finding{Wrong: "Not a valid id: " + err.Error() + "."}
-	}
-	return Finding{Whole: typed != ""}
 }
 
 func indexError(err error) string { return "The index cannot be read: " + err.Error() }

@@ -122,7 +122,7 @@ func TestPaletteDoes(t *testing.T) {
 				t.Errorf("next is %q, left %v", got, r.Quit)
 			}
 		},
-		"utc": sees("Times are now in UTC."), "theme light": sees("Theme light until"), "limits": sees("› Limits"), "customers": sees("› Compliance"),
+		"utc": sees("Times are now in UTC."), "theme light": sees("Theme light, saved for you."), "limits": sees("› Limits"), "customers": sees("› Compliance"),
 		"62387": sees("Operation 62387cd9"), "acme": sees("Compliance c-1"), "remove": sees("Remove document", "[ No ]"),
 		"session: doctor": sees("Session", "pressed D"), "audit: approve": sees("› Audit", "+: approve this write"),
 	} {

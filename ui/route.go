@@ -459,10 +459,6 @@ func (s *Shell) setTheme(name string) tea.Cmd {
 	*s.win.th = *next // screens and widgets hold the same pointer
 	keep, ctx, shown := s.win.opt.KeepTheme, context.WithoutCancel(s.win.root), next.Name
 	changed := s.route.broadcast(DisplayChanged{})
-	if keep == nil {
-		return tea.Batch(changed,
-			s.status.notify(Info, "Theme "+shown+" until you quit. To keep it, set [ui] theme in the config."))
-	}
 	return tea.Batch(changed, func() tea.Msg {
 		n := Notify{Level: Info, Text: "Theme " + shown + ", saved for you."}
 		if keep(ctx, name) != nil {

@@ -101,7 +101,7 @@ type Options struct {
 	// May returns why the person's role may not press a key, "" if it may. nil: all keys are allowed.
 	May func(k keymap.Key) (why string)
 	// OnBarred is called after the person pressed a key whose act read-only mode or the role forbids;
-	// the shell runs the command that it returns. May be nil.
+	// the shell runs the command that it returns.
 	OnBarred func(a *act.Act, at Place) tea.Cmd
 	UTC      bool // show UTC at first
 	Local    *time.Location
@@ -110,26 +110,25 @@ type Options struct {
 	// 0: never. It closes open questions.
 	IdleLock time.Duration
 	// Reveal is called before masked values are shown: it records that, and may
-	// refuse. nil: they are shown.
+	// refuse.
 	Reveal func(ctx context.Context, at Place) error
 	// NoPreview hides the previews of lists at first. KeepPreview saves the person's change of
-	// this; it is called in a command. nil: the change ends with the console.
+	// this; it is called in a command.
 	NoPreview   bool
 	KeepPreview func(ctx context.Context, on bool)
-	// Finder finds local objects by typed text; nil: only whole ids work.
-	Finder  Finder
-	Filters FilterMemory
+	Finder      Finder // of local objects by typed text
+	Filters     FilterMemory
 	// Commands returns further commands for the palette; it is called when the palette opens, and
-	// must not wait. May be nil.
+	// must not wait.
 	Commands func() []Command
 	// Themes returns the theme of a name of theme.Names for this output; nil: the theme is fixed.
 	Themes func(name string) *theme.Theme
-	// KeepTheme saves the person's theme; it is called in a command. nil: the theme ends with the console.
+	// KeepTheme saves the person's theme; it is called in a command.
 	KeepTheme func(ctx context.Context, name string) error
 	// Contexts are the other contexts that the person can switch to, with what is known of them.
 	Contexts []About
 	// OnPlace is called with the person's place, and whether a question about a write is
-	// open, after each change of these. It must not block. May be nil.
+	// open, after each change of these. It must not block.
 	OnPlace func(At)
 	// Verdict reads what is wrong, without a call to the service; nil: only the feeds send it.
 	Verdict func(ctx context.Context) verdict.Verdict
@@ -262,7 +261,7 @@ func (s *screenStack) noteTrail() {
 
 // reportPlace calls OnPlace if the person's place changed.
 func (s *router) reportPlace() {
-	if s.win.opt.OnPlace == nil || s.stack.top() == nil {
+	if s.stack.top() == nil {
 		return
 	}
 	at := At{Place: s.stack.top().screen.Place()}
@@ -641,11 +640,8 @@ func (e *Env) Preview() bool { return !e.shared.alone }
 func (e *Env) SwitchPreview() Action {
 	return do(func(s *Shell) tea.Cmd {
 		s.win.shown.alone = !s.win.shown.alone
-		cmds := []tea.Cmd{s.route.broadcast(DisplayChanged{})}
-		if keep, ctx, on := s.win.opt.KeepPreview, context.WithoutCancel(s.win.root), !s.win.shown.alone; keep != nil {
-			cmds = append(cmds, func() tea.Msg { keep(ctx, on); return nil })
-		}
-		return tea.Batch(cmds...)
+		keep, ctx, on := s.win.opt.KeepPreview, context.WithoutCancel(s.win.root), !s.win.shown.alone
+		return tea.Batch(s.route.broadcast(DisplayChanged{}), func() tea.Msg { keep(ctx, on); return nil })
 	})
 }
 

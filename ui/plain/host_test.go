@@ -17,6 +17,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/keymap"
 	"opdeck/ui/theme"
+	"opdeck/ui/uitest/shelltest"
 	"opdeck/ui/widget"
 )
 
@@ -170,9 +171,9 @@ func converse(t *testing.T, ctx context.Context, takes time.Duration, about ui.A
 		{Name: "Papers", Word: "papers", Place: ui.Place{Kind: "papers"}},
 		{Name: "Operation", Word: "open", Place: ui.Place{Kind: ui.KindOperation}, ByID: true}}, Now: time.Now,
 		News: func(context.Context, bool) []tea.Msg { return nil }})
-	sh := ui.New(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Report: h.Report, Finder: slowFinder{},
+	sh := ui.New(shelltest.Complete(ui.Options{Context: ctx, About: about, Theme: theme.Words(), Start: ui.Place{Kind: "papers"}, Report: h.Report, Finder: slowFinder{},
 		Tick: func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil },
-		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newTestScreen(env, takes, &d.sent, d.comes) }})
+		Make: func(env *ui.Env, _ ui.Place) ui.Screen { return newTestScreen(env, takes, &d.sent, d.comes) }}))
 	go func() { d.done <- h.Run(ctx, sh); talk.Close() }()
 	time.Sleep(time.Second) // of the bubble: the stream is waited for no longer
 	d.output()

@@ -18,6 +18,7 @@ import (
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
+	"opdeck/ui/uitest/shelltest"
 )
 
 // read fills the index with a page of the built-in service.
@@ -46,13 +47,13 @@ func TestBeginningsCostNoCall(t *testing.T) {
 	op := ops[3]
 	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{backend: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
 	for _, typed := range []string{string(op.OPID)[:8], string(op.OPID)[:7] + "…" + string(op.OPID)[30:], string(op.Reference)} {
-		r := uitest.Drive(t, ui.New(o), uitest.Size(120, 40), uitest.Key("o"), uitest.Type(typed), uitest.Key("enter"))
+		r := uitest.Drive(t, ui.New(shelltest.Complete(o)), uitest.Size(120, 40), uitest.Key("o"), uitest.Type(typed), uitest.Key("enter"))
 		if at := r.Model.(*ui.Shell).Top().Place(); at != (ui.Place{Kind: ui.KindOperation, ID: string(op.OPID)}) {
 			t.Errorf("%q opened %v\n%s", typed, at, r.View())
 		}
 	}
 	name := string(op.Customer.Name)
-	r := uitest.Drive(t, ui.New(o), uitest.Size(120, 40), uitest.Key(":"), uitest.Type(name))
+	r := uitest.Drive(t, ui.New(shelltest.Complete(o)), uitest.Size(120, 40), uitest.Key(":"), uitest.Type(name))
 	if !strings.Contains(r.View(), "customer "+string(op.Customer.CUID)) {
 		t.Errorf("the palette does not know %s\n%s", name, r.View())
 	}
@@ -174,7 +175,7 @@ func TestTheNoticeOfABegunVerification(t *testing.T) {
 	defer f.close()
 	d := &backend{app: a, feed: f}
 	o := ui.Options{Context: ctx, Make: d.screen, Finder: &finder{backend: d}, Commands: d.commands, Now: c.Now, Tick: uitest.NewClock().Tick, Theme: theme.New(uitest.Renderer(termenv.Ascii), theme.Mono())}
-	r := uitest.Drive(t, ui.New(o), uitest.Size(40, 12), ui.Toast{Level: ui.Warning, Text: want})
+	r := uitest.Drive(t, ui.New(shelltest.Complete(o)), uitest.Size(40, 12), ui.Toast{Level: ui.Warning, Text: want})
 	if n := strings.Count(r.View(), "verif"); n != 1 {
 		t.Errorf("the notice has %d lines of 12:\n%s", n, r.View())
 	}

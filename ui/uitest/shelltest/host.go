@@ -27,7 +27,7 @@ func Alone(p *uitest.Program, o ui.Options, make func(*ui.Env) ui.Model) *uitest
 		screen, _ := h.model.(ui.Screen)
 		return screen
 	}
-	ui.New(o).Init()
+	ui.New(Complete(o)).Init()
 	return p.Run(h)
 }
 

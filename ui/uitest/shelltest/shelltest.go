@@ -16,6 +16,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"opdeck/internal/act"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/domain/verdict/verdicttest"
 	"opdeck/ui"
@@ -76,8 +77,47 @@ func Options(clock *uitest.Clock, make ui.Factory, start ui.Place, opts ...Optio
 	for _, f := range opts {
 		f(&o)
 	}
+	return Complete(o)
+}
+
+// Complete gives options that are missing a function that does nothing.
+func Complete(o ui.Options) ui.Options {
+	if o.Finder == nil {
+		o.Finder = noIndex{}
+	}
+	if o.Commands == nil {
+		o.Commands = func() []ui.Command { return nil }
+	}
+	if o.Reveal == nil {
+		o.Reveal = func(context.Context, ui.Place) error { return nil }
+	}
+	if o.OnPlace == nil {
+		o.OnPlace = func(ui.At) {}
+	}
+	if o.OnBarred == nil {
+		o.OnBarred = func(*act.Act, ui.Place) tea.Cmd { return nil }
+	}
+	if o.KeepPreview == nil {
+		o.KeepPreview = func(context.Context, bool) {}
+	}
+	if o.KeepTheme == nil {
+		o.KeepTheme = func(context.Context, string) error { return nil }
+	}
 	return o
 }
+
+// noIndex knows no object; a whole id can be asked for.
+type noIndex struct{}
+
+func (noIndex) Find(_ context.Context, q ui.Search) (ui.Finding, error) {
+	if err := ui.CheckID(q.Text); err != nil {
+		return ui.Finding{Wrong: "Not a valid id: " + err.Error() + "."}, nil
+	}
+	return ui.Finding{Whole: true}, nil
+}
+
+func (noIndex) Recent(context.Context) ([]ui.Found, error) { return nil, nil }
+func (noIndex) Opened(context.Context, ui.Place) error     { return nil }
 
 // Open starts a shell on a place in a window of 80x24.
 func Open(t testing.TB, clock *uitest.Clock, make ui.Factory, start ui.Place, opts ...Option) *uitest.Run {
