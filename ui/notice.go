@@ -359,37 +359,23 @@ func (s *window) offered(keys []keymap.Key) []keymap.Key {
 	return append(out, keys[at+1:]...)
 }
 
-// label is one key in the hint line.
-type label struct{ key, does string }
-
-// hintLine draws as many keys as fit completely; last are at the right
-// edge.
+// hintLine draws as many keys as fit completely; last are at the right edge. It gives room alternately to these, the
+// most important first, and to the others. Both margins stay empty.
 func (s *statusLine) hintLine(keys, last []keymap.Key) string {
-	var left, right []label
-	var names []string
-	for i := range last {
-		h := last[i].Help()
-		right, names = append(right, label{h.Key, h.Desc}), append(names, last[i].Name)
-	}
-	for i := range keys {
-		if k := &keys[i]; !k.Extra && k.Enabled() && !slices.Contains(names, k.Name) {
-			h := k.Help()
-			left, names = append(left, label{h.Key, h.Desc}), append(names, k.Name)
+	var left []keymap.Key
+	for _, k := range keys {
+		same := func(other keymap.Key) bool { return other.Name == k.Name }
+		if !k.Extra && k.Enabled() && !slices.ContainsFunc(last, same) && !slices.ContainsFunc(left, same) {
+			left = append(left, k)
 		}
 	}
-	return s.drawHints(left, right)
-}
-
-// drawHints draws as many keys as fit completely. It gives room alternately to the keys at the
-// right edge, the most important first, and to the others. Both
-// margins stay empty.
-func (s *statusLine) drawHints(keys, last []label) string {
 	room := s.win.w // a margin on each side, and no gap after the last one
-	fits := func(list []label, i int) bool {
+	fits := func(list []keymap.Key, i int) bool {
 		if i >= len(list) {
 			return false
 		}
-		cells := draw.Width(list[i].key) + 1 + draw.Width(list[i].does) + 2
+		h := list[i].Help()
+		cells := draw.Width(h.Key) + 1 + draw.Width(h.Desc) + 2
 		if cells > room {
 			return false
 		}
@@ -401,19 +387,19 @@ func (s *statusLine) drawHints(keys, last []label) string {
 		if rmore = rmore && fits(last, r); rmore {
 			r++
 		}
-		if lmore = lmore && fits(keys, l); lmore {
+		if lmore = lmore && fits(left, l); lmore {
 			l++
 		}
 	}
 	right := append(last[min(r, 2):r:r], last[:min(r, 2)]...) // in reading order: reload, help, commands
-	return draw.Spread(" "+s.labels(keys[:l]), s.labels(right), s.win.w-1)
+	return draw.Spread(" "+s.labels(left[:l]), s.labels(right), s.win.w-1)
 }
 
 // labels draws keys on one line.
-func (s *statusLine) labels(list []label) string {
+func (s *statusLine) labels(list []keymap.Key) string {
 	out := make([]string, len(list))
-	for i, l := range list {
-		out[i] = s.win.th.Key.Render(l.key) + " " + s.win.th.Dim.Render(l.does)
+	for i, k := range list {
+		out[i] = s.win.th.Key.Render(k.Help().Key) + " " + s.win.th.Dim.Render(k.Help().Desc)
 	}
 	return strings.Join(out, "  ")
 }

@@ -39,7 +39,7 @@ func (a *answers) Read(b []byte) (int, error) {
 
 func talk(in io.Reader) (*Talk, *bytes.Buffer) {
 	var out bytes.Buffer
-	return New(Options{In: in, Out: &out, Pause: time.Microsecond, Settle: 5 * time.Millisecond}), &out
+	return New(Options{In: in, Out: &out, Pause: time.Microsecond}), &out
 }
 
 func TestOnlySafeLinesAreSaid(t *testing.T) {
@@ -180,13 +180,13 @@ func talkAfterPrompt(in []string) (*Talk, *prompted) {
 			_ = w.Close()
 		}
 	}()
-	return New(Options{In: r, Out: out, Pause: time.Microsecond, Settle: 20 * time.Millisecond}), out
+	return New(Options{In: r, Out: out, Pause: time.Microsecond}), out
 }
 
 func TestWhatWasTypedBeforeAQuestionIsNoAnswer(t *testing.T) {
 	r, w := io.Pipe()
 	var out bytes.Buffer
-	k := New(Options{In: r, Out: &out, Pause: 30 * time.Millisecond, Settle: time.Millisecond})
+	k := New(Options{In: r, Out: &out, Pause: 30 * time.Millisecond})
 	defer k.Close()
 	go func() { // "remove" with two answers pasted behind it, then the end
 		_, _ = io.WriteString(w, "remove\nyes\nyes\ny")

@@ -34,9 +34,10 @@ type Options struct {
 	// Pause is how long a question ignores what is typed before its last line is
 	// said; 0: 400 ms.
 	Pause time.Duration
-	// Settle is how long after a yes the silence must last; 0: 80 ms.
-	Settle time.Duration
 }
+
+// settle is how long after a yes the silence must last.
+const settle = 80 * time.Millisecond
 
 // Talk is a conversation. Say may be called from any goroutine, the rest from
 // one.
@@ -55,7 +56,6 @@ func New(opt Options) *Talk {
 		opt.Width = max(opt.Width, 20)
 	}
 	opt.Pause = cmp.Or(opt.Pause, 400*time.Millisecond)
-	opt.Settle = cmp.Or(opt.Settle, 80*time.Millisecond)
 	in := &input{r: opt.In, want: make(chan struct{}, 1), more: make(chan struct{}, 1)}
 	go in.pump()
 	return &Talk{opt: opt, in: in}
@@ -269,7 +269,7 @@ func (t *Talk) Confirm(ctx context.Context, lead string, q ui.Question) (bool, e
 				return false, err
 			}
 			return false, nil
-		case t.in.during(ctx, t.opt.Settle):
+		case t.in.during(ctx, settle):
 			t.in.during(ctx, t.opt.Pause)
 			t.Say("More text followed the answer, as in a paste. That counts as No. Nothing was sent.")
 			return false, nil
