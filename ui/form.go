@@ -206,7 +206,11 @@ func (f *Form) refuse(e Explain) {
 	if slices.ContainsFunc(f.ask.Fields, func(d widget.Field) bool { return d.Secret }) {
 		f.problem = append(f.problem, "Secrets are not kept: type it again.")
 	}
-	f.fields.SetFocus(wrongField(f.ask.Fields, e.field))
+	name := ""
+	if e.err != nil {
+		name = e.err.Field
+	}
+	f.fields.SetFocus(wrongField(f.ask.Fields, name))
 	f.forget()
 }
 

@@ -290,17 +290,17 @@ func (s *Shell) act(st *openScreen, a Action) tea.Cmd {
 // explain opens a page of sentences. If a form was refused and its screen is on top, explain
 // opens that form again.
 func (s *Shell) explain(st *openScreen, e Explain) {
-	if e.then != nil {
-		e.Lines = append(slices.Clone(e.Lines), e.then(s.win.keys, s.win.way))
+	if e.err != nil {
+		e.Lines = append(slices.Clone(e.Lines), s.win.whereNext(e.err)...)
 	}
-	if e.failed {
+	if e.failed() {
 		s.activity.note(s.win.now(), Error, strings.Join(append([]string{e.Title + "."}, e.Lines...), " "))
 	}
 	form := st.sent
-	if e.failed {
+	if e.failed() {
 		st.sent = nil
 	}
-	if !e.resending || form == nil || st != s.stack.top() {
+	if e.err == nil || e.final || !canResend(e.err) || form == nil || st != s.stack.top() {
 		s.dialogs.push(newExplain(s.win, st.id, e))
 		return
 	}
@@ -387,17 +387,17 @@ type Explain struct {
 	Copy  Copy          // what y copies; Text empty: nothing
 	Tone  theme.Tone    // of the frame; Plain: that of a warning
 
-	failed    bool   // it reports an error
-	resending bool   // its form can be corrected and sent again
-	field     string // api.Error.Field: the wrong input
-	// then is a further sentence, which names keys as they are bound.
-	then func(k *keymap.Map, way func(keymap.Key) string) string
+	err   *api.Error // that it reports; nil: none
+	final bool       // its form must not be sent again
 }
+
+// failed reports whether it reports that something failed: what waits for a second person did not.
+func (e Explain) failed() bool { return e.err != nil && e.err.Rule != api.RuleApproval }
 
 // Final is a failure after which the same form must not be sent again, because
 // a part of it was done.
 func (e Explain) Final() Explain {
-	e.resending = false
+	e.final = true
 	return e
 }
 

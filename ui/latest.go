@@ -230,7 +230,7 @@ func late(a Action, read bool) Action {
 		if !read {
 			return a
 		}
-		if a.failed && len(a.Lines) > 0 {
+		if a.failed() && len(a.Lines) > 0 {
 			return Notify{Level: Error, Text: a.Title + ": " + a.Lines[0]}
 		}
 		title = a.Title

@@ -587,27 +587,20 @@ func Failure(what string, err error) Explain {
 	if e.RequestID != "" {
 		facts = append(facts, widget.Pair{Label: "request", Value: untrusted.Text(e.RequestID).Line(80)})
 	}
-	return Explain{Title: title, Lines: lines, Facts: facts, failed: e.Rule != api.RuleApproval, resending: canResend(e),
-		field: e.Field, then: whereNext(e)}
+	return Explain{Title: title, Lines: lines, Facts: facts, err: e}
 }
 
-// whereNext says where a person sees what follows from an error, with the keys as way names them; nil: there is no
-// such place.
-func whereNext(e *api.Error) func(k *keymap.Map, way func(keymap.Key) string) string {
-	switch {
+// whereNext says where a person sees what follows from an error; none if there is no such place.
+func (s *window) whereNext(e *api.Error) []string {
+	switch k := s.keys; {
 	case e.Kind == api.UnknownOutcome:
-		return func(k *keymap.Map, way func(keymap.Key) string) string {
-			return "A notice appears when the outcome is known; " + way(k.Global.Audit) + " lists writes with an unknown " +
-				"outcome."
-		}
+		return []string{"A notice appears when the outcome is known; " + s.way(k.Global.Audit) + " lists writes with an " +
+			"unknown outcome."}
 	case e.Kind == api.RateLimited:
-		return func(k *keymap.Map, way func(keymap.Key) string) string {
-			return way(k.Global.Limits) + " shows when the next call is possible; try again then."
-		}
+		return []string{s.way(k.Global.Limits) + " shows when the next call is possible; try again then."}
 	case e.Rule == api.RuleApproval:
-		return func(k *keymap.Map, way func(keymap.Key) string) string {
-			return "They find it in the console with " + way(k.Global.Audit) + ", then " + way(k.Audit.Approvals) + "."
-		}
+		return []string{"They find it in the console with " + s.way(k.Global.Audit) + ", then " +
+			s.way(k.Audit.Approvals) + "."}
 	}
 	return nil
 }

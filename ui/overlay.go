@@ -263,7 +263,7 @@ func newExplain(s *window, owner screenID, e Explain) *pager {
 	p := newPager(s, owner, e.Title, nil)
 	p.wide, p.low, p.copy, p.explains, p.until = dialogWidth, true, e.Copy, &e, s.now().Add(quiet)
 	p.closes, p.copies = s.keys.Dialog, s.keys.Item.CopyID
-	if e.failed {
+	if e.failed() {
 		p.armed = s.now().Add(armAfter)
 	}
 	p.lines = func(s *Shell) (out []string) {
