@@ -248,13 +248,10 @@ type pager struct {
 	copy  Copy // Text empty: nothing to copy
 	hides bool // raw is masked in lines and copy
 	low   bool // its height is that of its lines, which fit its width
-	k     keymap.Viewer
-	shows keymap.Key // reveals masked values
+	press *keymap.Map
 
 	explains *Explain  // what it says, if it is an explanation: most keys close it
 	until    time.Time // keys before this time have no effect: they were meant for the previous content
-	closes   keymap.Dialog
-	copies   keymap.Key
 }
 
 // newExplain returns a pager with an explanation. That of an error ignores keys as long as a question does.
@@ -262,7 +259,6 @@ func newExplain(s *window, owner screenID, e Explain) *pager {
 	e.Title, e.Facts = safe(e.Title), safeFacts(e.Facts)
 	p := newPager(s, owner, e.Title, nil)
 	p.wide, p.low, p.copy, p.explains, p.until = dialogWidth, true, e.Copy, &e, s.now().Add(quiet)
-	p.closes, p.copies = s.keys.Dialog, s.keys.Item.CopyID
 	if e.failed() {
 		p.armed = s.now().Add(armAfter)
 	}
@@ -280,7 +276,7 @@ func newExplain(s *window, owner screenID, e Explain) *pager {
 
 func newPager(s *window, owner screenID, title string, lines func(*Shell) []string) *pager {
 	return &pager{dialog: dialog{screen: owner}, title: title, lines: lines, wide: pagerWidth,
-		view: widget.NewViewer(s.th, s.keys), k: s.keys.Viewer, shows: s.keys.Global.Reveal}
+		view: widget.NewViewer(s.th, s.keys), press: s.keys}
 }
 
 // newRaw returns a pager with JSON, masked while masking is on.
@@ -310,12 +306,20 @@ func (p *pager) counts(s *Shell, now time.Time) time.Time {
 	return p.live(s, now)
 }
 
+// copies is the key that copies the text.
+func (p *pager) copies() keymap.Key {
+	if p.explains != nil {
+		return p.press.Item.CopyID
+	}
+	return p.press.Viewer.Copy
+}
+
 func (p *pager) keys() []keymap.Key {
 	if hits := p.view.Hints(); hits != nil {
 		return hits
 	}
 	if p.explains != nil {
-		k, y := p.closes.Answer, p.copies
+		k, y := p.press.Dialog.Answer, p.copies()
 		k.SetHelp("enter", "close")
 		if p.copy.Text == "" {
 			return []keymap.Key{k}
@@ -324,33 +328,33 @@ func (p *pager) keys() []keymap.Key {
 		return []keymap.Key{k, y}
 	}
 	if p.copy.Text == "" {
-		return []keymap.Key{p.k.Search, p.k.Next, p.k.Close}
+		return []keymap.Key{p.press.Viewer.Search, p.press.Viewer.Next, p.press.Viewer.Close}
 	}
-	out := []keymap.Key{p.k.Search, p.k.Next, p.k.Copy}
+	out := []keymap.Key{p.press.Viewer.Search, p.press.Viewer.Next, p.press.Viewer.Copy}
 	if p.raw != nil && p.hides {
-		show := p.shows
+		show := p.press.Global.Reveal
 		show.SetHelp(show.Help().Key, "show masked values")
 		show.Extra = false
 		out = append(out, show)
 	}
-	return append(out, p.k.Close)
+	return append(out, p.press.Viewer.Close)
 }
 
 func (p *pager) key(s *Shell, msg keymap.Press) (Action, tea.Cmd, bool) {
-	switch now, c := s.win.now(), p.closes; {
+	switch now, k, c := s.win.now(), p.press.Viewer, p.press.Dialog; {
 	case p.early(now):
 		p.postpone(now)
 	case now.Before(p.until):
 	case p.view.Searching():
 		p.view.Update(msg)
-	case msg.IsText(), msg.Burst && p.explains != nil:
-	case p.k.Close.Match(msg):
+	case msg.IsText(), p.explains != nil && (msg.Burst || k.Search.Match(msg)):
+	case k.Close.Match(msg):
 		return nil, nil, !p.view.Clear()
 	case p.explains != nil && (c.Answer.Match(msg) || c.No.Match(msg) || c.Close.Match(msg)):
 		return nil, nil, true
-	case p.copy.Text != "" && p.k.Copy.Match(msg):
+	case p.copy.Text != "" && p.copies().Match(msg):
 		return p.copy, nil, false
-	case p.raw != nil && p.shows.Match(msg):
+	case p.raw != nil && p.press.Global.Reveal.Match(msg):
 		return do(func(s *Shell) tea.Cmd { return s.reveal() }), nil, false
 	default:
 		p.view.Update(msg)
