@@ -214,10 +214,9 @@ func (p *palette) elsewhere(direct bool) {
 			if p.seen[key.Name] || pressable(of.kind, key) != direct {
 				continue
 			}
-			h := key.Binding.Help()
-			i := slices.Index(placeKinds, of.kind)
-			p.addKey(key, Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: p.s.win.keys.Global.Places()[i].Help().Key + " " +
-				h.Key, Words: append(names(key), h.Desc)},
+			h, place := key.Binding.Help(), p.s.win.keys.Global.Places()[slices.Index(placeKinds, of.kind)]
+			p.addKey(key, Choice{Text: of.kind + ": " + h.Desc, About: key.Long, Note: place.Help().Key + " " + h.Key,
+				Words: append(names(key), h.Desc)},
 				func(s *Shell) tea.Cmd { return s.route.pressAt(of.kind, key, direct) })
 		}
 	}
