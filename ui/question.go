@@ -459,7 +459,7 @@ func (s *Shell) confirm(st *openScreen, c Confirm) {
 	f := NewForm(st.env, Ask{Title: c.Title, Verb: "Continue",
 		Intro: []string{"A second person must approve this. They read the reason, and the audit trail keeps it."},
 		Fields: []widget.Field{{Label: "Reason", Hint: "why it should be done", Optional: true, Max: api.MaxReason,
-			Paste: widget.PasteKeep, Value: waits.Reason}},
+			Sentence: true, Value: waits.Reason}},
 		Submit: func(v Values) (Action, tea.Cmd) {
 			c := c
 			c.consent, c.Verb = api.Consent{Reason: strings.TrimSpace(v.Text(0)), AskOnly: true}, askFor

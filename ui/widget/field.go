@@ -14,16 +14,6 @@ import (
 	"opdeck/ui/theme"
 )
 
-// Paste is what a field does with pasted text.
-type Paste uint8
-
-// The paste policies.
-const (
-	PasteTrim Paste = iota // take it without spaces and line ends at both ends
-	PasteKeep              // take it as it is, line ends inside become spaces
-	PasteOff               // refuse it
-)
-
 // Field is one input of a form, with its own check.
 type Field struct {
 	Name     string // its name in api.Error.Field; "": no error names it
@@ -33,7 +23,7 @@ type Field struct {
 	Hint     string                   // dim, while the field is empty
 	Secret   bool                     // drawn as dots, cleared when sent, never copied
 	Check    func(value string) error // its error is a sentence; nil: any value is valid
-	Paste    Paste
+	Sentence bool                     // spaces at the ends of pasted text are kept
 	Max      int // characters; 0: 4096
 
 	// Options are offered while one types; anything else may be typed too.
@@ -83,7 +73,7 @@ func (f Field) Offered(typed string) []Option {
 
 // Note is a field for a sentence that others read; missing says why it is needed.
 func Note(label, hint, missing string) Field {
-	return Field{Label: label, Hint: hint, Max: 500, Paste: PasteKeep, Check: func(v string) error {
+	return Field{Label: label, Hint: hint, Max: 500, Sentence: true, Check: func(v string) error {
 		if len(strings.TrimSpace(v)) < 3 {
 			return errors.New(missing)
 		}
@@ -153,14 +143,8 @@ func (f *Form) Type(msg keymap.Press) bool {
 	if d.Capitals {
 		msg.Runes = []rune(strings.ToUpper(string(msg.Runes)))
 	}
-	if msg.IsText() {
-		switch d.Paste {
-		case PasteOff:
-			f.note = "Pasting is off for this field."
-			return false
-		case PasteTrim:
-			msg.Runes = []rune(strings.TrimSpace(string(msg.Runes)))
-		}
+	if msg.IsText() && !d.Sentence {
+		msg.Runes = []rune(strings.TrimSpace(string(msg.Runes)))
 	}
 	if n := len(e.value) + len(msg.Runes); n > d.max() && len(msg.Runes) > 1 {
 		f.note = "That is too long: " + format.Count(n) + " of " + format.Count(d.max()) + " characters."

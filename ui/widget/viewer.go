@@ -62,14 +62,10 @@ func (v *Viewer) wrap() {
 	v.rows, v.first = v.rows[:0], v.first[:0]
 	for _, l := range v.lines {
 		v.first = append(v.first, len(v.rows))
-		if v.w < 2 || draw.Width(l) <= v.w {
+		if v.w > 0 && draw.Width(l) > v.w {
+			v.rows = append(v.rows, draw.Hang(l, len(l)-len(strings.TrimLeft(l, " ")), v.w)...)
+		} else {
 			v.rows = append(v.rows, l)
-			continue
-		}
-		text := strings.TrimLeft(l, " ")
-		indent := min(len(l)-len(text), v.w/2)
-		for _, part := range draw.Wrap(text, v.w-indent) {
-			v.rows = append(v.rows, strings.Repeat(" ", indent)+part)
 		}
 	}
 	v.search(false)

@@ -453,7 +453,7 @@ func (s *changes) fileFields(kind, info string) []widget.Field {
 			Complete: complete, Look: lookAtFile},
 		{Name: api.FieldType, Label: "Type", Optional: true, Hint: "INVOICE, CONTRACT …", Max: maxKind, Value: kind,
 			Options: s.types(), Capitals: true},
-		{Label: "Description", Optional: true, Max: maxInfo, Value: info, Paste: widget.PasteKeep},
+		{Label: "Description", Optional: true, Max: maxInfo, Value: info, Sentence: true},
 	}
 }
 
