@@ -24,7 +24,7 @@ type Field struct {
 	Secret   bool                     // drawn as dots, cleared when sent, never copied
 	Check    func(value string) error // its error is a sentence; nil: any value is valid
 	Sentence bool                     // spaces at the ends of pasted text are kept
-	Max      int // characters; 0: 4096
+	Max      int                      // characters; 0: 4096
 
 	// Options are offered while one types; anything else may be typed too.
 	Options  []Option

@@ -161,14 +161,15 @@ func (t *tableColumns) need() int {
 
 func (t *Table) drawRow(r Row, at int) string {
 	on, signs := t.Cursor.isCursor(at), t.th.Signs
-	part := func(tone theme.Tone, s string) string {
+	var line strings.Builder
+	write := func(tone theme.Tone, s string) {
 		switch {
 		case on:
-			return t.th.Selected(tone).Render(s)
-		case strings.Trim(s, " ") == "":
-			return s
+			s = t.th.Selected(tone).Render(s)
+		case strings.Trim(s, " ") != "":
+			s = t.th.Tone(tone).Render(s)
 		}
-		return t.th.Tone(tone).Render(s)
+		line.WriteString(s)
 	}
 	cursor, sign, mark := " ", draw.Fit(r.Sign, 1), " "
 	if on {
@@ -181,25 +182,27 @@ func (t *Table) drawRow(r Row, at int) string {
 	case marked:
 		mark = signs.Mark
 	}
-	line := part(theme.Accent, cursor) + part(tone, sign) + part(theme.Accent, mark)
+	write(theme.Accent, cursor)
+	write(tone, sign)
+	write(theme.Accent, mark)
 	for i, c := range t.Cursor.Columns.shown {
 		between := ""
 		if on && c.index == t.cell {
 			between = signs.Cursor
 		}
 		if i > 0 {
-			line += part(theme.Accent, draw.PadLeft(between, gap))
+			write(theme.Accent, draw.PadLeft(between, gap))
 		}
 		tone := theme.Plain
 		if c.index < len(r.Tones) {
 			tone = r.Tones[c.index]
 		}
-		line += part(tone, t.drawCell(r, c))
+		write(tone, t.drawCell(r, c))
 	}
 	if on {
-		line += part(theme.Plain, draw.Space(t.Cursor.Columns.w-t.Cursor.Columns.need()))
+		write(theme.Plain, draw.Space(t.Cursor.Columns.w-t.Cursor.Columns.need()))
 	}
-	return t.Cursor.Columns.clip(line)
+	return t.Cursor.Columns.clip(line.String())
 }
 
 // drawNotice draws what is in the place of rows, in at most h lines.
