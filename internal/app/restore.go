@@ -75,6 +75,11 @@ func OpenBackup(ctx context.Context, opt Options, file string, key BackupKey, co
 	if err := store.OwnFolderOf(r.at.core); err != nil {
 		return ctx, r, err
 	}
+	if compare { // a store in use is not replaced: that is no question
+		if err := held(store.Held(r.at.core)); err != nil {
+			return ctx, r, err
+		}
+	}
 	if r.dir, err = wholefile.TempDir(filepath.Dir(r.at.core)); err != nil {
 		return ctx, r, err
 	}
@@ -134,18 +139,14 @@ func (r *Restoring) verify(ctx context.Context, compare bool) error {
 	return nil
 }
 
-// compare reads the store that is there without changing it. While another process uses it, nothing is known of it.
+// compare reads the store that is there without changing it.
 func (r *Restoring) compare(ctx context.Context, snapshot *store.Store) Replaced {
 	out := Replaced{Missing: -1, InDoubt: []string{}}
 	if _, err := os.Lstat(r.at.core); err != nil {
 		return out
 	}
 	out.There = true
-	err := store.Held(r.at.core)
-	var st *store.Store
-	if err == nil {
-		st, err = store.OpenAsIs(ctx, r.at.core)
-	}
+	st, err := store.OpenAsIs(ctx, r.at.core)
 	if err == nil {
 		err = errors.Join(out.read(ctx, st, snapshot, r.Snapshot.Trail), st.Close())
 	}

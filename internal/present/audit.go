@@ -139,7 +139,8 @@ var AuditListed = Named(slices.Concat([]Column[audit.Entry]{
 	recordColumn("item", func(e audit.Entry) string { return e.Item }),
 	textColumn("what", field.Layout{}, auditWhat),
 	recordColumn("object", func(e audit.Entry) string { return e.Object }),
-}, auditColumnsTo(true)), "seq", "at", "who", "via", "event", "phase", "outcome", "object", "id", "item", "what")
+}, auditColumnsTo(true)), "seq", "at", "context", "who", "via", "event", "phase", "outcome", "object", "id",
+	"item", "what")
 
 // recordColumn is a column with a text of a record without its quoting.
 func recordColumn(name string, text func(audit.Entry) string) Column[audit.Entry] {
@@ -180,6 +181,9 @@ func auditColumnsTo(seconds bool) []Column[audit.Entry] {
 		textColumn("person", field.Layout{Min: 8, Max: 20, Flex: 1, HidePriority: 3}, func(e audit.Entry) string {
 			return AuditText(e.Actor.Name, 60)
 		}), event,
+		textColumn("context", field.Layout{Min: 7, Max: 16, HidePriority: 4}, func(e audit.Entry) string {
+			return AuditText(e.Context.Name, 60)
+		}),
 		column("object", field.Layout{Min: 12, Max: 60, Flex: 3, CutMiddle: true, HidePriority: 1},
 			func(_ Options, e audit.Entry) Cell { return Cell{Text: AuditObject(e), Tone: Dim} }), outcome}
 }

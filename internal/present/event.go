@@ -315,12 +315,13 @@ func eventAmount(e Event) string {
 // EventListed are the columns of a list of events as commands print it; whose is the context that they are of.
 func EventListed(whose string) []Column[Event] {
 	return Named(append(EventColumns(nil),
-		NumberColumn("seq", field.Layout{}, func(e Event) int64 { return e.Seq }),
-		textColumn("context", field.Layout{}, func(Event) string { return safe(whose, 120) }),
-		textColumn("status", field.Layout{}, func(e Event) string { return safe(string(e.Status), 40) }),
-		NumberColumn("deliveries", field.Layout{}, func(e Event) int64 { return int64(e.Deliveries) }),
-		textColumn("hook id", field.Layout{}, func(e Event) string { return safe(e.Key, 500) }),
-		textColumn("problem", field.Layout{}, eventProblem)),
+		NumberColumn("seq", field.Layout{HidePriority: 10}, func(e Event) int64 { return e.Seq }),
+		textColumn("context", field.Layout{HidePriority: 9}, func(Event) string { return safe(whose, 120) }),
+		textColumn("status", field.Layout{HidePriority: 4}, func(e Event) string { return safe(string(e.Status), 40) }),
+		NumberColumn("deliveries", field.Layout{HidePriority: 8}, func(e Event) int64 { return int64(e.Deliveries) }),
+		textColumn("hook id", field.Layout{Min: 13, CutMiddle: true, HidePriority: 5},
+			func(e Event) string { return safe(e.Key, 500) }),
+		textColumn("problem", field.Layout{HidePriority: 7}, eventProblem)),
 		"seq", "received", "context", "type", "object", "status", "deliveries", "hook id", "problem")
 }
 

@@ -309,8 +309,8 @@ func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer)
 	if tcp, isTCP := addr.(*net.TCPAddr); isTCP && !tcp.IP.IsLoopback() {
 		fmt.Fprintln(out, "Warning: it can be reached from other machines.")
 	}
-	fmt.Fprintf(out, "Login %s, password %s; access tokens live %s, refresh tokens %s\n", st.Login, st.Password,
-		time.Duration(st.AccessTTL), time.Duration(st.RefreshTTL))
+	fmt.Fprintf(out, "Access tokens live %s, refresh tokens %s\n", time.Duration(st.AccessTTL),
+		time.Duration(st.RefreshTTL))
 	if n, err := count(ctx, s.ro, `SELECT value FROM counter WHERE name = 'operations'`); err == nil {
 		fmt.Fprintf(out, "%d operations\n", n)
 	}
@@ -321,25 +321,31 @@ func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer)
 		}
 		fmt.Fprintf(out, "  %-22s  %-10s  %-11s  %s\n", t.Customer, t.Kind, t.Scenario, t.Token)
 	}
-	fmt.Fprintf(out, `Tokens to type: demo-individual-ok-1, demo-corporate-outstanding-1 (any ending, once each)
+	hook, err := url.Parse(st.Hook.URL)
+	receives := err == nil && hook.Host != ""
+	fmt.Fprintf(out, "Tokens to type: demo-individual-ok-1, demo-corporate-outstanding-1 (any ending, once each)\n\n"+
+		"Where the console runs:\n\nexport OPDECK_PASSWORD=%s\n", st.Password)
+	if receives {
+		fmt.Fprintf(out, "export OPDECK_HOOK_SECRET=%s\n", st.Hook.JWTSecret)
+	}
+	fmt.Fprintf(out, `
+Config for the console:
 
-Config for the console (the password is expected in OPDECK_PASSWORD):
+default_context = "demo"
 
-default_context = "sandbox"
-
-[contexts.sandbox]
+[contexts.demo]
 base_url = %q
 login = %q
 password_env = "OPDECK_PASSWORD"
 kind = "test"
 `, base, st.Login)
-	if u, err := url.Parse(st.Hook.URL); err == nil && u.Host != "" {
+	if receives {
 		fmt.Fprintf(out, `
 [webhooks]
 listen = %q
 path = %q
-secret_env = "OPDECK_HOOK_SECRET" # %s
-`, u.Host, u.Path, st.Hook.JWTSecret)
+secret_env = "OPDECK_HOOK_SECRET"
+`, hook.Host, hook.Path)
 	}
 	_, err = fmt.Fprintln(out)
 	return err

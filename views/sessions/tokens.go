@@ -3,6 +3,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -162,8 +163,16 @@ func (s *Screen) OwnKey(p keymap.Press) (ui.Action, tea.Cmd, bool) {
 func (s *Screen) found(findings []Finding) ui.Action {
 	s.Doing = ""
 	var facts []widget.Pair
+	worst := []theme.Tone{theme.Bad, theme.Warn} // first: the rest may not fit
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Compare(uint(slices.Index(worst, a.Tone)), uint(slices.Index(worst, b.Tone)))
+	})
 	for _, f := range findings {
-		facts = append(facts, widget.Pair{Label: s.env.Theme.Sign(f.Tone) + " " + f.Name, Value: f.Text, Tone: f.Tone,
+		sign := s.env.Theme.Sign(f.Tone)
+		if f.Tone == theme.Dim {
+			sign = s.env.Theme.Signs.Off
+		}
+		facts = append(facts, widget.Pair{Label: sign + " " + f.Name, Value: f.Text, Tone: f.Tone,
 			Long: true})
 	}
 	tone := theme.Good
@@ -172,7 +181,8 @@ func (s *Screen) found(findings []Finding) ui.Action {
 			tone = worse
 		}
 	}
-	return ui.Explain{Title: "Doctor", Tone: tone, Lines: []string{"Each step from here to the service:"}, Facts: facts}
+	return ui.Explain{Title: "Doctor", Tone: tone, Facts: facts,
+		Lines: []string{"Each step from here to the service, what is wrong first:"}}
 }
 
 // ask puts cost and consequence before the act.

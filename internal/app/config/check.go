@@ -251,7 +251,7 @@ func CheckBaseURL(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || strings.ContainsAny(s, "\\\n\r\t ") {
-		return errors.New("is not an address")
+		return errors.New("is not an address; write it with https://, as https://stage.example.com")
 	}
 	host := u.Hostname()
 	switch {

@@ -38,6 +38,8 @@ func fields() []filter.Field[audit.Entry] {
 			Strings: func(e entry) []string { return []string{e.ID, e.Item} }},
 		{Name: "object", Kind: filter.Code, Exact: true, Help: "the kind of object", Example: "object:operation",
 			Strings: one(func(e entry) string { return e.Object })},
+		{Name: "context", Kind: filter.Code, Exact: true, Help: "the context: the trail has those of one store",
+			Example: "context:prod", Strings: one(func(e entry) string { return e.Context.Name })},
 		{Name: "phase", Kind: filter.Flag, Help: "intent, outcome or note", Example: "phase:outcome",
 			Values: words(audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote),
 			Flag:   func(e entry, v string) bool { return string(e.Phase) == v }},

@@ -271,11 +271,11 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 	w.object.With = func(name string) string { return "with opdeck " + (&act.Act{Name: name}).Path() }
 	q := r.row.Words.Fill(w.object)
 	for _, f := range w.facts {
-		fmt.Fprintf(r.env.Err, "  %-14s %s\n", f.Label, safeText(f.Value))
+		r.tell(fmt.Sprintf("  %-14s ", f.Label), safeText(f.Value))
 	}
 	for _, risk := range []string{q.Risk, w.risk, w.waits, w.now} {
 		if risk != "" {
-			fmt.Fprintln(r.env.Err, safeText(risk))
+			r.tell("", safeText(risk))
 		}
 	}
 	tail := lastRunes(w.typed, 4)

@@ -94,7 +94,7 @@ func (r *root) when(flag, s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	t, err := filter.ReadTime(s, now.In(r.zone))
+	t, err := filter.ReadTime(s, now, r.zone)
 	if err != nil {
 		err = usage("--%s: %s", flag, err)
 	}

@@ -412,7 +412,7 @@ func restoredFacts(x *app.Restoring) []present.Fact {
 		out = append(out, present.Fact{Label: "lapsed", Value: format.Plural(int(n.Requests), "request", "requests") +
 			" for approval"})
 	}
-	if x.Aside != "" {
+	if x.Aside != "" && x.Replaced.There {
 		out = append(out, present.Fact{Label: "kept", Value: x.Aside})
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/format"
+	"opdeck/ui/draw"
 )
 
 // checkWithin is when a check answers at the latest, whatever is locked: monitors give up after ten seconds.
@@ -280,6 +281,13 @@ func runDoctor(r *root, ctx context.Context, opt app.Options, login bool, out on
 	if err := out.text(found, ""); err != nil {
 		return err
 	}
+	failed := slices.DeleteFunc(slices.Clone(found.Findings), func(f app.Finding) bool { return f.Health != app.Failed })
+	if r.output == "table" && len(failed) > 0 && found.Findings[len(found.Findings)-1].Health != app.Failed {
+		fmt.Fprintln(r.env.Out, "\nFailed:") // they may have left the screen
+		for _, f := range failed {
+			printFinding(r, f)
+		}
+	}
 	if !found.OK {
 		return exitError(1)
 	}
@@ -294,5 +302,8 @@ func printFinding(r *root, f app.Finding) {
 	if f.Hint != "" {
 		line = strings.TrimRight(line, ".") + ". " + f.Hint
 	}
-	fmt.Fprintf(r.env.Out, "%s  %-11s  %s\n", healthSigns[f.Health], f.Name, oneLine(line))
+	first := fmt.Sprintf("%s  %-11s  ", healthSigns[f.Health], f.Name)
+	indent := draw.Width(first)
+	line = strings.ReplaceAll(wrapped(oneLine(line), r.env.OutWidth-indent), "\n", "\n"+draw.Space(indent))
+	fmt.Fprintln(r.env.Out, first+line)
 }

@@ -117,6 +117,10 @@ func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) e
 		return out.json(changedJSON{Item: &op})
 	}
 	r.say("%s", sentence)
+	if len(op.Documents) == 0 {
+		r.say("The operation has no documents now.")
+		return nil
+	}
 	return r.table(r.env.Out, documentTable(present.Options{Zone: r.zone}, op.Documents))
 }
 

@@ -58,8 +58,7 @@ func eventListCommand(r *root) *cobra.Command {
 		for i, e := range events {
 			all[i] = present.EventOf(e)
 		}
-		return out.print(items, items, listed(r.options(ctx, a), present.EventListed(whose), all).none("No such events. "+
-			"To receive webhooks, run opdeck serve with [webhooks] listen."))
+		return out.print(items, items, listed(r.options(ctx, a), present.EventListed(whose), all).none(noEvents(a)))
 	})
 	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
 	followed := also[eventJSON](r, cmd, "--follow")
@@ -285,6 +284,14 @@ func replay(r *root, ctx context.Context, a *app.App, key string, out one[eventJ
 		return inboxError(err)
 	}
 	return out.report(jsonOf(mask.For(ctx, s), a.Context.Name, false), "Replayed through opdeck's own receiver.")
+}
+
+// noEvents says why a list of events may be empty.
+func noEvents(a *app.App) string {
+	if a.Config.Webhooks.Listen != "" {
+		return "No such events. Whether the service sends webhooks, and where, shows opdeck hook get."
+	}
+	return "No such events. To receive webhooks, run opdeck serve with [webhooks] listen."
 }
 
 // eventFilter holds the flags that select events.

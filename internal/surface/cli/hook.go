@@ -137,6 +137,9 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[h
 			return err
 		}
 		r.say("Set.")
+		if h.Knows("enabled") && !h.Enabled {
+			r.say("Webhooks are off, so the service sends none: opdeck hook set --enabled turns them on.")
+		}
 		h := mask.For(ctx, h)
 		return out.card(hooksOf(h), hookCard(h))
 	}}, nil

@@ -41,6 +41,11 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%q gives %s %v", in, got, err)
 		}
 	}
+	for in, want := range map[string]time.Time{"2026-01-31": time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)} {
+		if got, err := (&root{}).when("from", in, now); err != nil || !got.Equal(want) { // for programs
+			t.Errorf("%q gives %s %v", in, got, err)
+		}
+	}
 	for _, in := range []string{"sometime", "-2h", "2026-13-01", "05/06"} {
 		if _, err := r.when("from", in, now); err == nil {
 			t.Errorf("%q is taken", in)

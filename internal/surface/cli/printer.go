@@ -603,7 +603,31 @@ func (t *table) csv(w io.Writer) error {
 
 // say prints a sentence for people to standard error, apart from data.
 func (r *root) say(format string, args ...any) {
-	fmt.Fprintln(r.env.Err, safeText(fmt.Sprintf(format, args...)))
+	r.tell("", safeText(fmt.Sprintf(format, args...)))
+}
+
+// tell prints safe lines to standard error, with words whole in the width of a terminal; first is before the first one.
+func (r *root) tell(first, lines string) {
+	if r.env.ErrTTY {
+		lines = wrapped(lines, r.env.OutWidth-draw.Width(first))
+		lines = strings.ReplaceAll(lines, "\n", "\n"+draw.Space(draw.Width(first)))
+	}
+	fmt.Fprintln(r.env.Err, first+lines)
+}
+
+// leastProse is the width, in cells, below which sentences are left to the terminal.
+const leastProse = 30
+
+// wrapped is lines broken at words in w cells.
+func wrapped(lines string, w int) string {
+	if w < leastProse {
+		return lines
+	}
+	var out []string
+	for line := range strings.SplitSeq(lines, "\n") {
+		out = append(out, cmp.Or(strings.Join(draw.Wrap(line, w), "\n"), line))
+	}
+	return strings.Join(out, "\n")
 }
 
 // oneLine is s as one safe line.

@@ -156,9 +156,9 @@ func (r *root) printError(err error) {
 		_ = r.encode(r.env.Err, failure{*errorOf(e)}, false) // there is nowhere left to report it
 		return
 	}
-	fmt.Fprintln(r.env.Err, "opdeck: "+safeText(e.Public))
+	r.tell("", "opdeck: "+safeText(e.Public))
 	if hint := remedy.Command(e); hint != "" {
-		fmt.Fprintln(r.env.Err, "  "+safeText(hint))
+		r.tell("  ", safeText(hint))
 	}
 	if e.RequestID != "" {
 		fmt.Fprintln(r.env.Err, "  request "+safeText(e.RequestID))
@@ -307,6 +307,8 @@ func argsError(c *cobra.Command, args []string, err error) error {
 		return unknown(c, fmt.Sprintf("there is no command %q", args[0]), args[0], available(c))
 	case len(c.ValidArgs) > 0 && len(args) == 1:
 		return usageOf(c, "%s: %s", path(c), err)
+	case takes == "" && c.Flags().Lookup("filter") != nil:
+		return usage("%s takes no arguments; a filter is --filter %s", path(c), shellwords.Quote(strings.Join(args, " ")))
 	case takes == "":
 		return usageOf(c, "%s takes no arguments", path(c))
 	}

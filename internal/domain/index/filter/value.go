@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,13 +109,14 @@ func readTime(pos int, s string) (at moment, err error) {
 	return at, err
 }
 
-// ReadTime reads a time as filters do, and returns its beginning. Days are those of now's zone. The error is an *Error.
-func ReadTime(s string, now time.Time) (time.Time, error) {
+// ReadTime reads a time as filters do, and returns its beginning. Days are those of zone, nil is UTC. The error is an
+// *Error.
+func ReadTime(s string, now time.Time, zone *time.Location) (time.Time, error) {
 	at, err := readTime(0, s)
 	if err != nil {
 		return time.Time{}, err
 	}
-	from, _ := at.span(now, false)
+	from, _ := at.span(now.In(cmp.Or(zone, time.UTC)), false)
 	return from, nil
 }
 
