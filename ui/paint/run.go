@@ -322,8 +322,7 @@ func (m *model) release() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Liner is a model that returns its view in lines. Unchanged lines must be
-// the same strings as in the previous frame; they are neither copied nor parsed again.
+// Liner is a model that returns its view in lines.
 type Liner interface{ Lines() []string }
 
 func linesOf(m tea.Model) []string {
