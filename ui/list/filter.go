@@ -14,6 +14,7 @@ import (
 	"opdeck/internal/domain/index/filter"
 	"opdeck/internal/format"
 	"opdeck/ui"
+	"opdeck/ui/draw"
 	"opdeck/ui/keymap"
 	"opdeck/ui/widget"
 )
@@ -158,6 +159,23 @@ func (l *FilterLine[T]) submit() tea.Cmd {
 	l.Applied, l.Text = l.Shown, strings.TrimSpace(l.bar.Value())
 	l.close()
 	return tea.Batch(cmd, l.filtered(false), l.remember(l.Text))
+}
+
+// lines is a filter in at most two lines of w cells.
+func (l *FilterLine[T]) lines(text string, w int) []string {
+	th, w := l.env.Theme, max(w-2, 1)
+	out := draw.Wrap(text, w)
+	if len(out) > 2 {
+		out = []string{out[0], draw.Cut(strings.Join(out[1:], " "), w)}
+	}
+	for i, line := range out {
+		sign := "  "
+		if i == 0 {
+			sign = th.Dim.Render("/ ")
+		}
+		out[i] = sign + th.Accent.Render(line)
+	}
+	return out
 }
 
 // offersMsg has completions of a filter, with values from Spec.Ask.

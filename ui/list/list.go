@@ -153,7 +153,11 @@ func New[T any](env *ui.Env, screen Screen, rows widget.Source, spec Spec[T]) *L
 	if l.Sort.table = l.Table; spec.Orders != nil {
 		l.Sort.orders = *spec.Orders
 	} else if spec.Sort != nil {
-		l.Sort.orders = l.heldOrders(spec.Sort)
+		l.Sort.orders = l.held.orders(&l.Sort, spec.Sort, func() {
+			l.Table.Restart()
+			l.Changed()
+			l.refresh() // a menu's answer is not a message to the list
+		})
 	}
 	l.Filter = FilterLine[T]{env: env, kind: spec.Place.Kind, language: spec.Language, example: spec.Example,
 		records: spec.Records, rows: rows.Len, ask: spec.Ask, seek: env.Requests(),

@@ -137,24 +137,22 @@ func (s *Sorting) sentence() string {
 	return ", sorted by " + s.By + ", " + s.First(s.Order)
 }
 
-// heldOrders are the orders of records that the list holds, by the fields of a catalogue.
-func (l *List[T]) heldOrders(by *field.Catalogue[T]) Orders {
+// orders are those of the records, by the fields of a catalogue; sorted is called after sorting.
+func (r *Rows[T]) orders(now *Sorting, by *field.Catalogue[T], sorted func()) Orders {
 	return Orders{Fields: append([]string{""}, by.Sortable()...),
 		Kind: func(name string) field.Kind { return by.Get(name).Kind },
 		Take: func(o Order) tea.Cmd {
-			l.held.Sort(comparing(by, o))
-			l.Table.Restart()
-			l.Changed()
-			l.refresh() // a menu's answer is not a message to the list
+			r.Sort(comparing(by, o))
+			sorted()
 			return nil
 		},
 		Mixed: func() bool {
-			f, one := by.Get(l.Sort.By), ""
+			f, one := by.Get(now.By), ""
 			if f.Kind != field.Money {
 				return false
 			}
-			for _, r := range l.held.Shown() {
-				code := string(f.Money(r).CurrencyCode)
+			for _, record := range r.shown {
+				code := string(f.Money(record).CurrencyCode)
 				if one != "" && code != "" && code != one {
 					return true
 				}

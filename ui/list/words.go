@@ -144,7 +144,14 @@ func (l *List[T]) Head(shown, also string) []string {
 		}
 		return []string{line + l.Sort.sentence() + "."}
 	}
-	if wide := l.tooWide(); wide != "" {
+	if titles, numbers := l.Table.Cursor.TooWide(); titles != nil { // in full or not at all
+		wide := ""
+		for i, n := range numbers {
+			wide += strings.Repeat("  ", min(i, 1)) + titles[i] + " " + n
+		}
+		if draw.Width(wide) > l.W {
+			wide = draw.Cut(l.Env.Keys.List.Open.Help().Key+" shows the "+strings.Join(titles, ", "), l.W)
+		}
 		if line += "  "; draw.Width(line)+draw.Width(wide) > l.W { // the number is not to be cut
 			line = ""
 		}
@@ -157,45 +164,13 @@ func (l *List[T]) Head(shown, also string) []string {
 		if draw.Width(line)+4+draw.Width(text) <= l.W {
 			line += th.Dim.Render("  / ") + th.Accent.Render(text)
 		} else {
-			below = l.filterLines(text)
+			below = l.Filter.lines(text, l.W)
 		}
 	}
 	if l.Doing != "" {
 		line += th.Info.Render("  " + l.Doing + " …")
 	}
 	return append([]string{line}, below...)
-}
-
-// tooWide shows numbers of the row under the cursor that their columns have no room for, in full or not at all.
-func (l *List[T]) tooWide() string {
-	var full, names []string
-	r, _ := l.Table.Cursor.Selected()
-	titles := l.Table.Cursor.Columns.Titles()
-	for _, i := range l.Table.Cursor.TooWide() {
-		full = append(full, titles[i]+" "+r.Cells[i])
-		names = append(names, titles[i])
-	}
-	if line := strings.Join(full, "  "); draw.Width(line) <= l.W {
-		return line
-	}
-	return draw.Cut(l.Env.Keys.List.Open.Help().Key+" shows the "+strings.Join(names, ", "), l.W)
-}
-
-// filterLines is a filter in at most two lines.
-func (l *List[T]) filterLines(text string) []string {
-	th, w := l.Env.Theme, max(l.W-2, 1)
-	out := draw.Wrap(text, w)
-	if len(out) > 2 {
-		out = []string{out[0], draw.Cut(strings.Join(out[1:], " "), w)}
-	}
-	for i, line := range out {
-		sign := "  "
-		if i == 0 {
-			sign = th.Dim.Render("/ ")
-		}
-		out[i] = sign + th.Accent.Render(line)
-	}
-	return out
 }
 
 // arrivedAbove says how many new rows are above the cursor.
@@ -268,8 +243,21 @@ func (l *List[T]) Keys() []keymap.Key {
 	case l.Page.Seeking():
 		return l.Page.View.Hints()
 	}
-	keys := slices.Clip(l.screen.HelpKeys())
-	for _, one := range l.usualKeys() {
+	k, keys := l.Env.Keys, slices.Clip(l.screen.HelpKeys())
+	usual := []keymap.Key{k.List.Filter, k.Global.Reload} // of every list, or every page above one
+	switch {
+	case l.Page != nil:
+		usual = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
+	case l.Sort.orders.Take != nil:
+		usual = append(usual, k.List.Sort, k.List.Left, k.List.Right)
+	}
+	if l.Page == nil && l.preview.draw != nil {
+		usual = append(usual, k.List.Preview)
+	}
+	if l.Page == nil || l.Page.ID != "" {
+		usual = append(usual, keymap.All(k.Item)...)
+	}
+	for _, one := range append(usual, keymap.All(k.Nav)...) {
 		if !has(keys, one) {
 			keys = append(keys, one)
 		}
@@ -278,24 +266,6 @@ func (l *List[T]) Keys() []keymap.Key {
 		return keys
 	}
 	return rowless(l, keys)
-}
-
-// usualKeys are those of every list, or of every page above one.
-func (l *List[T]) usualKeys() []keymap.Key {
-	k := l.Env.Keys
-	out := []keymap.Key{k.List.Filter, k.Global.Reload}
-	switch {
-	case l.Page != nil && l.Page.ID == "":
-		return append([]keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}, keymap.All(k.Nav)...)
-	case l.Page != nil:
-		out = []keymap.Key{k.Viewer.Search, k.Viewer.Next, k.Viewer.Prev}
-	case l.Sort.orders.Take != nil:
-		out = append(out, k.List.Sort, k.List.Left, k.List.Right)
-	}
-	if l.Page == nil && l.preview.draw != nil {
-		out = append(out, k.List.Preview)
-	}
-	return append(out, keymap.Join(k.Item, k.Nav)...)
 }
 
 // has reports whether a key is among keys.

@@ -208,23 +208,22 @@ func (t *tableColumns) Width(i int) int {
 	return 0
 }
 
-// TooWide lists the columns in which the row under the cursor has a number that is cut, because its column is
+// TooWide lists the columns and the numbers in them where the row under the cursor has a number that is cut, because its column is
 // narrower or because it has many decimals. A screen shows it elsewhere.
-func (t *tableCursor) TooWide() []int {
+func (t *tableCursor) TooWide() (titles, numbers []string) {
 	r, ok := t.Selected()
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	var out []int
 	for _, c := range t.Columns.shown {
 		if t.Columns.columns[c.index].Align == field.Left {
 			continue
 		}
 		if s := t.Columns.number(r, c.index); draw.Width(s) > c.width || s != cellOf(r, c.index) {
-			out = append(out, c.index)
+			titles, numbers = append(titles, t.Columns.columns[c.index].Title), append(numbers, cellOf(r, c.index))
 		}
 	}
-	return out
+	return titles, numbers
 }
 
 // SetSort marks the column that rows are sorted by; -1 for none.
