@@ -208,8 +208,8 @@ func (t *tableColumns) Width(i int) int {
 	return 0
 }
 
-// TooWide lists the columns and the numbers in them where the row under the cursor has a number that is cut, because its column is
-// narrower or because it has many decimals. A screen shows it elsewhere.
+// TooWide lists the columns in which the row under the cursor has a number that is cut, because its column is narrower
+// or because it has many decimals, and these numbers. A screen shows them elsewhere.
 func (t *tableCursor) TooWide() (titles, numbers []string) {
 	r, ok := t.Selected()
 	if !ok {
