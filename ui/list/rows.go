@@ -28,7 +28,15 @@ type Rows[T any] struct {
 	at    map[string]int   // by id: its row
 	match func(T) bool     // nil: all
 	order func(a, b T) int // nil: in the order of Set
+
+	in    func() any         // what the drawn rows depend on besides the records; nil: they are not kept
+	drawn map[int]widget.Row // by row, in was
+	was   any
 }
+
+// Keep keeps drawn rows as long as the records, and what in returns, are the same: a page is formatted once, not for
+// each key.
+func (r *Rows[T]) Keep(in func() any) { r.in = in }
 
 // NewRows returns rows without records; draw makes the row of a record.
 func NewRows[T any](id func(T) string, draw func(T) widget.Row) *Rows[T] {
@@ -74,6 +82,7 @@ func (r *Rows[T]) index() {
 
 // place stores the rows of the shown records.
 func (r *Rows[T]) place() {
+	r.drawn = nil
 	for i, record := range r.shown {
 		r.at[r.id(record)] = r.base + i
 	}
@@ -96,7 +105,7 @@ func (r *Rows[T]) Held() (from, to int) { return r.base, r.base + len(r.shown) }
 func (r *Rows[T]) Replace(record T) {
 	if i, ok := r.row(r.id(record)); ok {
 		r.shown = slices.Clone(r.shown)
-		r.shown[i], r.all = record, r.shown
+		r.shown[i], r.all, r.drawn = record, r.shown, nil
 	}
 }
 
@@ -149,7 +158,18 @@ func (r *Rows[T]) Row(i int) widget.Row {
 	if i -= r.base; i < 0 || i >= len(r.shown) {
 		return widget.Row{Cells: []string{"…"}}
 	}
-	return r.draw(r.shown[i])
+	if r.in == nil {
+		return r.draw(r.shown[i])
+	}
+	if now := r.in(); r.drawn == nil || now != r.was {
+		r.drawn, r.was = map[int]widget.Row{}, now
+	}
+	row, kept := r.drawn[i]
+	if !kept {
+		row = r.draw(r.shown[i])
+		r.drawn[i] = row
+	}
+	return row
 }
 
 // Ages returns the time when the age of one of the first to last shown records changes next.

@@ -333,6 +333,17 @@ func (s *loader) replace(op api.Operation) {
 	}
 }
 
+// drawnIn is what rows depend on besides their operations; ages change with the seconds.
+func (s *loader) drawnIn() any {
+	type drawing struct {
+		at      int64
+		zone    *time.Location
+		th      *theme.Theme
+		columns *column // of a slice that is not changed
+	}
+	return drawing{s.env.Now().Unix(), s.env.Zone(), s.env.Theme, &s.columns[0]}
+}
+
 // row draws an operation.
 func (s *loader) row(op api.Operation) widget.Row {
 	o := s.env.Present()

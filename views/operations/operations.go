@@ -125,6 +125,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress,
 		abouts: env.Requests(), lives: env.Requests()}
 	s.loader.rows = list.NewRows(func(op api.Operation) string { return string(op.OPID) }, s.loader.row)
+	s.loader.rows.Keep(s.loader.drawnIn)
 	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
 		Origin: "index", Class: "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Preview: cfg.Preview,
