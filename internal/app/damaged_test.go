@@ -16,7 +16,7 @@ import (
 // TestADamagedPageOfTheCore: one damaged page, of a table or of one of its indexes, is the cause store_damaged, found
 // while the store is opened or by the first reads and the try of a write.
 func TestADamagedPageOfTheCore(t *testing.T) {
-	for _, name := range []string{"session", "sqlite_autoindex_unsettled_1", "audit"} {
+	for _, name := range []string{"session", "sqlite_autoindex_unsettled_1", "unsettled_claim", "audit"} {
 		t.Run(name, func(t *testing.T) {
 			h := newBackupHome(t)
 			var page, size int64

@@ -285,7 +285,8 @@ func Recordable(ctx context.Context, core *store.DB, account string) error {
 		for _, do := range []func() error{
 			func() error { return insertAudit(ctx, tx, intent) },
 			func() error {
-				_, err := doubts.insert(ctx, tx, followup.Row{Ref: intent.UID, Sent: now, Until: now, Next: now})
+				_, err := doubts.insert(ctx, tx, followup.Row{Ref: intent.UID, Sent: now, Until: now, Next: now,
+					Claim: intent.UID})
 				return err
 			},
 			func() error { return NewApprovals(core).insert(ctx, tx, request, intent.Actor) },
