@@ -136,6 +136,12 @@ func TestRefusedEverywhere(t *testing.T) {
 		if e := newest(s); err != nil || e.Kind != EventPremature || e.Known || s.Counts.Premature < 2 {
 			w.Errorf("%+v, %d revoked, %v", e, s.Counts.Premature, err)
 		}
+		if r.refuse = nil; !s.Accepted.IsZero() || r.call(m, "a") != nil {
+			w.Errorf("accepted at %s", s.Accepted)
+		}
+		if s, err = r.manager().Status(context.Background()); err != nil || !s.Accepted.After(newest(s).At) {
+			w.Errorf("accepted at %s, the newest refusal at %s, %v", s.Accepted, newest(s).At, err)
+		}
 		if len(w.svc.logins) > 8 {
 			w.Errorf("%d logins", len(w.svc.logins))
 		}

@@ -42,6 +42,7 @@ type Status struct {
 	From        Kind          // how the pair was obtained
 	By          Owner         // by whom
 	Refused     time.Time     // when the service refused the pair, which no route has accepted since; zero: it has not
+	Accepted    time.Time     // when a call was first accepted with the newest pair that any call was; zero: not known
 	LoginWait   time.Duration // left of the login back-off
 	RefreshWait time.Duration
 	Blocks      []Block
@@ -143,6 +144,11 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 		if e.Kind == EventLogin || e.Kind == EventRefresh {
 			s.Last = &Last{Kind: Kind(e.Kind), At: e.At, Outcome: e.Outcome, Took: e.Took}
 			break
+		}
+	}
+	for _, m := range row.Routes {
+		if !m.Refused {
+			s.Accepted = now.Add(-m.Ago)
 		}
 	}
 	s.Refused = refusedAt(events, row, now)

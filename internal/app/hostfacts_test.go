@@ -140,6 +140,23 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 			}
 			return nil
 		}, []string{"was deleted or replaced.", "Stop every opdeck process."}},
+		"new tokens": {nil, "", func(t *testing.T, a *App) error {
+			st, err := a.Session.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := session.Event{Kind: session.EventPremature, By: "GET /a", At: st.AsOf.Add(-time.Minute)}
+			st.History = []session.Event{refused, refused}
+			for accepted, want := range map[time.Duration]int{0: 2, -2 * time.Minute: 2, -time.Second: 0} {
+				if st.Accepted = st.AsOf.Add(accepted); accepted == 0 {
+					st.Accepted = time.Time{}
+				}
+				if got := sessionFact(st).Unaccepted; got != want {
+					t.Errorf("accepted %s ago: %d, want %d", -accepted, got, want)
+				}
+			}
+			return nil
+		}, nil},
 		"stopped holder": {nil, "", func(t *testing.T, a *App) error {
 			st, err := a.Session.Status(t.Context())
 			if err != nil {

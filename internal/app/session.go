@@ -305,9 +305,13 @@ func sessionFact(st session.Status) verdict.Session {
 	recent := st.AsOf.Add(-10 * time.Minute)
 	for _, e := range st.History {
 		switch {
+		case e.Kind == session.EventRoute: // another route accepts the pair
+			out.Unaccepted = 0
 		case e.Kind != session.EventPremature || e.At.Before(recent):
 		case !e.Known && e.By != "":
-			out.Unaccepted++
+			if e.At.After(st.Accepted) {
+				out.Unaccepted++
+			}
 		default:
 			out.Foreign, out.ForeignAt = out.Foreign+1, e.At
 		}

@@ -87,7 +87,7 @@ type Session struct {
 	Foreign      int           // pairs that another client ended within ten minutes
 	ForeignAt    time.Time     // the newest of them
 	ShortLife    time.Duration // the real lifetime of access tokens if it is too short to keep a session; else 0
-	Unaccepted   int           // new pairs that no call accepted within ten minutes
+	Unaccepted   int           // new pairs refused within ten minutes, since a call was accepted
 	EndsAfter    time.Duration // the age at which tokens end before they expire; 0: they do not
 	Refused      time.Time     // when a call was refused with the current pair, which no call has used since; zero: none
 	Holder       string        // a process that rotates and does not go on; "" for none
