@@ -191,14 +191,14 @@ func (o Operation) DocumentsReported() bool { return o.Documents != nil }
 // Unknown lists the fields of the record without a Go field.
 func (o Operation) Unknown() []Field { return Unknown(o.Raw, o) }
 
-// Document returns the document with that guid.
-func (o Operation) Document(guid string) (Document, bool) {
+// Document returns the document with that guid; of several entries one that is locked.
+func (o Operation) Document(guid string) (out Document, listed bool) {
 	for _, d := range o.Documents {
-		if string(d.GUID) == guid {
-			return d, true
+		if string(d.GUID) == guid && (!listed || d.Lock.Is()) {
+			out, listed = d, true
 		}
 	}
-	return Document{}, false
+	return out, listed
 }
 
 // Name is the display name of the party's account: its holder, else its name.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"opdeck/api/evidence"
+	"opdeck/api/jsontree"
 	"opdeck/api/secret"
 	"opdeck/api/session"
 )
@@ -332,7 +333,7 @@ func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, erro
 	words, no := r.refusal(body, a)
 	no = no || r.documented(a.Status) && len(bytes.TrimSpace(a.Body)) == 0
 	switch {
-	case r.contrary(body, proof, no), !proof && !no:
+	case r.contrary(body, proof, no), !proof && !no, a.Status < 300 && saysTwice(a.Body):
 		return set(Unclear, unproven(op, a, words))
 	case proof:
 		if out.Verdict, out.After = Done, HashHex(a.Body); r.Found != nil {
@@ -341,6 +342,12 @@ func decide(r WriteRule, p Probe, op string, a Answer, way error) (Outcome, erro
 		return out, nil
 	}
 	return set(Denied, refusalOf(r, op, a, body, words, refusedHere(way)))
+}
+
+// saysTwice reports whether a member is there twice: an answer that may contradict itself proves nothing.
+func saysTwice(body []byte) bool {
+	_, doubt, err := jsontree.ParseStrict(bytes.TrimPrefix(body, byteOrderMark))
+	return err == nil && doubt.Kind == jsontree.Duplicate
 }
 
 func orInternal(op string, e *Error) *Error {
@@ -390,7 +397,7 @@ func (r WriteRule) answered(a Answer) bool { return r.accepted(a) && a.Status !=
 func (r WriteRule) accepted(a Answer) bool {
 	body := ObjectOf(a.Body)
 	return a.err == nil && a.Status >= 200 && a.Status < 300 && !body.Fails() && !r.says(body, false) &&
-		!bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
+		!saysTwice(a.Body) && !bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 }
 
 // never reports whether a status says nothing about the write: the call timed out, was throttled, or a proxy

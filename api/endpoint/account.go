@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"opdeck/api"
 	"opdeck/api/limit"
@@ -152,9 +153,9 @@ var GetOperation = shows(read(Route{Kind: "operation.get", Op: "read operation",
 	Class: limit.Billing, Need: api.MayRead,
 	Lent: Lending{Reads: true}}, reading[string, api.Operation]{
 	ids: one,
-	read: func(ctx context.Context, w *Wire, r api.Request, a api.Answer, _ string) (api.Operation, error) {
-		return w.operation(ctx, r, a)
-	}}), func(ctx context.Context, w *Wire, r api.Request, a api.Answer) { _, _ = w.operation(ctx, r, a) })
+	read: func(ctx context.Context, w *Wire, r api.Request, a api.Answer, opid string) (api.Operation, error) {
+		return w.operation(ctx, r, a, opid)
+	}}), func(ctx context.Context, w *Wire, r api.Request, a api.Answer) { _, _ = w.operation(ctx, r, a, "") })
 
 // GetOperationTree reads an operation and its children (one billing call).
 var GetOperationTree = read(Route{Kind: "operation.tree", Op: "read operation tree", Path: operationPath + "/tree",
@@ -172,8 +173,9 @@ func shows[In, Out any](e Endpoint[In, Out], see func(context.Context, *Wire, ap
 	return e
 }
 
-// operation decodes the operation in an answer and passes it to the observers.
-func (w *Wire) operation(ctx context.Context, r api.Request, a api.Answer) (api.Operation, error) {
+// operation decodes the operation in an answer, which must be the one that was asked for (opid; "": any), and passes it
+// to the observers.
+func (w *Wire) operation(ctx context.Context, r api.Request, a api.Answer, opid string) (api.Operation, error) {
 	raw, err := api.RecordIn(r, a, api.OperationRecord)
 	if err != nil {
 		return api.Operation{}, err
@@ -181,6 +183,11 @@ func (w *Wire) operation(ctx context.Context, r api.Request, a api.Answer) (api.
 	o, err := api.ReadOperation(raw)
 	if err != nil {
 		return api.Operation{}, api.NotUnderstood(r, a, err)
+	}
+	if is := string(o.OPID); opid != "" && is != "" && !strings.EqualFold(is, opid) {
+		return api.Operation{}, &api.Error{Op: r.Op, Kind: api.Internal, Status: a.Status, RequestID: a.RequestID,
+			Public: "The service answered with the record of another operation, " + o.OPID.Line(64) + ".",
+			Remedy: api.Remedy{Kind: api.ReportRequest}}
 	}
 	w.client.Saw(ctx, a.At, false, o)
 	return o, nil

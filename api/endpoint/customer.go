@@ -382,9 +382,12 @@ func readHooks(_ context.Context, _ *Wire, r api.Request, a api.Answer, _ struct
 			Public: "The service's answer could not be understood."}
 	}
 	wire.JWTSecret = secret.New(wire.Secret)
-	came := api.ObjectOf(raw)
 	for _, member := range api.HookMembers {
-		if !came.Has(member) {
+		told := api.HasFlag
+		if member == "hookUrl" || member == "jwtSecret" {
+			told = api.HasText
+		}
+		if !told(raw, member) {
 			wire.Unreported += member + ","
 		}
 	}

@@ -178,7 +178,7 @@ func lookAtOperation(shows string, shown api.Shown) func(context.Context, *Wire,
 	return func(ctx context.Context, w *Wire, p api.Probe) (api.Observation, error) {
 		s, err := look(ctx, w, p)
 		if err == nil {
-			_, _ = w.operation(ctx, api.Request{Op: "check operation"}, s.Answer)
+			_, _ = w.operation(ctx, api.Request{Op: "check operation"}, s.Answer, p.OPID)
 		}
 		return s, err
 	}
@@ -294,7 +294,7 @@ func names(d api.Object, id string) bool {
 // afterWrite returns the operation in the answer to a write, or to the read that proved it. If the answer has none,
 // it is read once more; if that fails too, the operation is empty, and the write still counts as done.
 func (w *Wire) afterWrite(ctx context.Context, opid string, r api.Request, a api.Answer) (api.Operation, error) {
-	if o, err := w.operation(ctx, r, a); err == nil {
+	if o, err := w.operation(ctx, r, a, opid); err == nil {
 		return o, nil
 	}
 	o, err := w.readAgain(context.WithoutCancel(ctx), r.Op, opid)
@@ -313,7 +313,7 @@ func (w *Wire) readAgain(ctx context.Context, op, opid string) (api.Operation, e
 	r.Op = op
 	var o api.Operation
 	_, err = w.client.Read(ctx, r, func(a api.Answer) (err error) {
-		o, err = w.operation(ctx, r, a)
+		o, err = w.operation(ctx, r, a, opid)
 		return err
 	})
 	return o, err

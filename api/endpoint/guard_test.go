@@ -1,6 +1,8 @@
 package endpoint_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"opdeck/api"
@@ -74,5 +76,48 @@ func TestNoMaskedValueIsSentBack(t *testing.T) {
 		if e := api.AsError(err); !passes && (e == nil || e.Kind != api.Usage || !e.Unsent || w.sent != 0) || passes && w.sent != 1 {
 			t.Errorf("%s: sent %d times, %v", body, w.sent, err)
 		}
+	}
+}
+
+// TestOfAnotherTypeIsNotRead: settings of another type are not read, so that no write sends them back as off.
+func TestOfAnotherTypeIsNotRead(t *testing.T) {
+	client, calls := against(t, map[string]said{"GET /v2/hook/get": {body: `{"enabled":"true","hookUrl":"https://h.example",` +
+		`"jwtSecret":"` + hookSecret + `","hookOperation":1,"hookCustomer":false,"hookDepositAccount":true,` +
+		`"hookCounterparty":false}`}}, api.Service{})
+	ctx := api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin})
+	h, err := endpoint.Do(ctx, client, endpoint.GetHooks, struct{}{})
+	if err != nil || h.Unreported != "enabled,hookOperation," {
+		t.Fatalf("%q, %v", h.Unreported, err)
+	}
+	h.HookCustomer = true
+	if _, err = endpoint.Do(ctx, client, endpoint.SetHooks, h); api.KindOf(err) != api.Refused || len(calls.calls) != 1 {
+		t.Errorf("%v, %v", err, calls.calls)
+	}
+}
+
+// TestARecordOfAnotherOperation: what answers with another operation guards no write and is not shown.
+func TestARecordOfAnotherOperation(t *testing.T) {
+	const asked, other = "62387cd9-6926-45b3-bf48-8a53f850c0b8", "7ece719f-f66b-4f3f-a5ed-70775268c4fc"
+	client, calls := against(t, map[string]said{"GET /v2/billing/operation/" + asked: {body: `{"opid":"` + other +
+		`","status":"PENDING","documents":[{"guid":"doc-1","isLock":false}]}`}}, api.Service{})
+	ctx := api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin})
+	if o, err := endpoint.Do(ctx, client, endpoint.GetOperation, asked); err == nil {
+		t.Errorf("shown: %s", o.OPID)
+	}
+	_, err := endpoint.Do(ctx, client, endpoint.RemoveDocument, api.RemoveDocument{OPID: asked, GUID: "doc-1", Force: true})
+	if err == nil || slices.ContainsFunc(calls.calls, func(c string) bool { return !strings.HasPrefix(c, "GET ") }) {
+		t.Errorf("%v, %v", err, calls.calls)
+	}
+}
+
+// TestADocumentListedTwice: a document that one of its entries calls locked is locked.
+func TestADocumentListedTwice(t *testing.T) {
+	const opid = "62387cd9-6926-45b3-bf48-8a53f850c0b8"
+	client, calls := against(t, map[string]said{"GET /v2/billing/operation/" + opid: {body: `{"opid":"` + opid +
+		`","status":"PENDING","documents":[{"guid":"doc-1","isLock":false},{"guid":"doc-1","isLock":true}]}`}}, api.Service{})
+	ctx := api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin})
+	_, err := endpoint.Do(ctx, client, endpoint.RemoveDocument, api.RemoveDocument{OPID: opid, GUID: "doc-1", Force: true})
+	if e := api.AsError(err); e == nil || e.Rule != api.RuleLocked || len(calls.calls) != 1 {
+		t.Errorf("%v, %v", err, calls.calls)
 	}
 }

@@ -325,6 +325,9 @@ var reactions = []reaction{
 		api.ActShare, api.ActFinalize, api.ActDeleteFile, api.ActSetApplication, api.ActSetHooks)},
 	{name: "proper and an error", status: 200, body: `{"error":"it broke","success":true,"applied":true,"id":"file-9","url":"https://x.example","item":{"opid":"op-1","documents":[]}}`, means: always(api.Unclear)},
 	{name: "item and an error", status: 200, body: `{"error":"it broke","item":{"opid":"op-1","documents":[{"guid":"doc-1"}]}}`, means: always(api.Unclear)},
+	{name: "members twice", status: 200, body: `{"success":false,"success":true,"applied":false,"applied":true,` +
+		`"id":"file-8","id":"file-9","url":"https://y.example","url":"https://x.example","item":{"opid":"op-1",` +
+		`"documents":[{"guid":"doc-1"}],"documents":[]}}`, means: always(api.Unclear)},
 	{name: "200 HTML", status: 200, kind: "text/html", body: html, means: always(api.Unclear)},
 	{name: "200 {}", status: 200, body: `{}`, means: always(api.Unclear)},
 	{name: "200 null", status: 200, body: `null`, means: always(api.Unclear)},

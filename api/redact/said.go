@@ -82,7 +82,7 @@ func foldRune(r rune) byte {
 		return '-'
 	case r == '•':
 		return '*'
-	case r == '\t', r != '\n' && unicode.IsSpace(r):
+	case unicode.IsSpace(r):
 		return ' '
 	case r < utf8.RuneSelf:
 		return byte(r) //nolint:gosec // it is ASCII
