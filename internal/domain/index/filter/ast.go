@@ -142,7 +142,7 @@ func (l *Leaf) separator() byte {
 	return ','
 }
 
-const special = "()\",\\" // and spaces
+const special = "()\",|\\" // and spaces
 
 func quote(s string, k Kind) string {
 	if s == "" || k != Money && strings.ContainsAny(s, special) || strings.ContainsFunc(s, unicode.IsSpace) ||

@@ -44,7 +44,7 @@ func (t *Table[T]) Complete(input string, cursor int, seen Seen) []Suggestion {
 	for i < len(word) && strings.IndexByte(":=<>", word[i]) >= 0 {
 		i++
 	}
-	if c := strings.LastIndexByte(word, ','); c >= i && !strings.Contains(word[i:], `"`) {
+	if c := strings.LastIndexAny(word, ",|"); c >= i && !strings.Contains(word[i:], `"`) {
 		i = c + 1
 	}
 	return t.completeValue(t.fields[at], word[i:], from+i, cursor, seen)

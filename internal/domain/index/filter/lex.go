@@ -222,7 +222,7 @@ func (l *lexer) fieldAhead() (name string, op Op, long int) {
 		}
 	}
 	if known && len(rest) > end+1 && !unicode.IsSpace(rest[end+1]) &&
-		(rest[end] == ';' || rest[end] >= 0x80 && unicode.In(rest[end], unicode.Sm, unicode.Sk)) {
+		(rest[end] == ';' || rest[end] == '!' || rest[end] >= 0x80 && unicode.In(rest[end], unicode.Sm, unicode.Sk)) {
 		return name, "", 0
 	}
 	return "", "", 0
@@ -251,41 +251,41 @@ func signed(s string) bool {
 	return ok
 }
 
-// word reads a word that has no field: up to a space or bracket. Commas at its end part words.
+// word reads a word that has no field: up to a space, bracket or bar. Commas at its end part words.
 func (l *lexer) word() string {
-	w := l.until("()")
+	w := l.until("()|")
 	if text := strings.TrimRight(w, ",;"); text != "" {
 		return text
 	}
 	return w
 }
 
-// values reads a list directly after a comparison: parted by commas, of amounts by bars.
+// values reads a list directly after a comparison: parted by bars, or unless they are amounts by commas.
 func (l *lexer) values(field string) error {
-	part := ','
 	k, _ := l.kind(field)
-	if k == Money {
-		part = '|'
-	}
 	if _, is := idIn(strings.TrimLeft(l.rest(0), " ")); k == Ident && is { // "Operation ID: …", as mails write it
 		l.skipSpace()
 	}
 	for {
-		switch v := (token{kind: tValue, pos: l.pos}); {
-		case l.pos < len(l.in) && strings.ContainsRune(openers, l.in[l.pos]):
-			s, err := l.quotedText()
-			if err != nil {
-				return err
-			}
-			v.text = s
-			l.add(v)
-		case strings.ContainsRune(":=<>", append(l.in[l.pos:len(l.in):len(l.in)], ' ')[0]):
+		if strings.ContainsRune(":=<>", l.ahead()) {
 			return fail(l.pos, "A value cannot begin with %c.", "Text that does goes in quotes.", l.in[l.pos])
-		default:
-			v.text = l.bare(k)
-			l.add(v)
 		}
-		if l.pos >= len(l.in) || l.in[l.pos] != part {
+		v := token{kind: tValue, pos: l.pos}
+		for more := true; more; { // of a range either end can be in quotes
+			if quoted := strings.ContainsRune(openers, l.ahead()); quoted {
+				s, err := l.quotedText()
+				if err != nil {
+					return err
+				}
+				v.text += s
+				more = k.ordered() && strings.HasPrefix(l.rest(0), "..")
+			} else {
+				v.text += l.bare(k)
+				more = k.ordered() && strings.HasSuffix(v.text, "..") && strings.ContainsRune(openers, l.ahead())
+			}
+		}
+		l.add(v)
+		if next := l.ahead(); next != '|' && (next != ',' || k == Money) || next == '|' && l.either() {
 			return nil
 		}
 		l.add(token{kind: tComma, pos: l.pos})
@@ -293,22 +293,33 @@ func (l *lexer) values(field string) error {
 	}
 }
 
-// bare reads a value up to a space, bracket, comma or quote; an amount or a number with the commas of its thousands, an
-// amount also with the spaces between its digits.
+// either reports whether the bar at the position is an OR: a space or a term follows, not a value.
+func (l *lexer) either() bool {
+	behind := *l
+	behind.pos++
+	name, _, _ := behind.fieldAhead()
+	return name != "" || behind.ahead() == '(' || unicode.IsSpace(behind.ahead())
+}
+
+// ahead is the next character, a space at the end.
+func (l *lexer) ahead() rune { return append(l.in[l.pos:len(l.in):len(l.in)], ' ')[0] }
+
+// bare reads a value up to a space, bracket, comma, bar or quote; an amount or a number with the commas of its
+// thousands, an amount also with the spaces between its digits.
 func (l *lexer) bare(k Kind) string {
 	at := l.pos
 	switch k {
 	case Money:
 		if m := spaced.FindString(l.rest(0)); strings.ContainsFunc(m, unicode.IsSpace) {
 			l.pos += utf8.RuneCountInString(m)
-			if next := append(l.in[l.pos:len(l.in):len(l.in)], ' ')[0]; next == '|' || next == ')' || unicode.IsSpace(next) {
+			if next := l.ahead(); next == '|' || next == ')' || unicode.IsSpace(next) {
 				return m
 			}
 			l.pos = at
 		}
 		return strings.TrimRight(l.until(`()|"\\`), ",;")
 	case Count:
-		s := l.until(`()"\\`)
+		s := l.until(`()|"\\`)
 		if groups := strings.Split(s, ","); len(groups) > 1 && groups[0] != "" && grouped(groups) {
 			return strings.ReplaceAll(s, ",", "")
 		}

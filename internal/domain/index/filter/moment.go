@@ -15,10 +15,18 @@ type moment struct {
 	// span is the time that is meant, its end excluded; now is in the zone. Of a time of day that comes twice it is the
 	// first, or with later the second one.
 	span  func(now time.Time, later bool) (from, to time.Time)
-	age   bool // compares as an age: updated<2h is the last two hours
+	of    byte // anAge, aDay, anInstant; 0: a day or time of day whose year depends on now
 	drawn bool // an age as a list draws it: "2d ago"
 	twice bool // a time of day, which comes twice when clocks go back
 }
+
+// The moments whose order among themselves does not depend on now. An age compares as such: updated<2h is the last two
+// hours.
+const (
+	anAge     = 'a'
+	aDay      = 'd' // with its year, in the zone that is shown
+	anInstant = 'i'
+)
 
 const (
 	dayLong = 24 * time.Hour
@@ -34,7 +42,7 @@ func readAge(s string) (m moment, ok bool) {
 	if !ok {
 		ago, ok = duration(s)
 	}
-	return moment{age: true, span: func(now time.Time, _ bool) (time.Time, time.Time) {
+	return moment{of: anAge, span: func(now time.Time, _ bool) (time.Time, time.Time) {
 		return now.Add(-ago), now.Add(-ago + time.Microsecond)
 	}}, ok
 }
@@ -52,6 +60,9 @@ func duration(s string) (time.Duration, bool) {
 	return time.Duration(n) * unit, true
 }
 
+// units are those that people write out, with the letters that they begin with.
+var units = regexp.MustCompile(`^(\d+) (s|m|h|d|w|y)(?:ec(?:ond)?|in(?:ute)?|our|ay|eek|ear)s?$`)
+
 // readDrawn reads an age as a list draws it: "2d ago", "50s ago", "in 3m", "now".
 func readDrawn(s string) (m moment, ok bool) {
 	past, isPast := strings.CutSuffix(s, " ago")
@@ -60,6 +71,7 @@ func readDrawn(s string) (m moment, ok bool) {
 	if isAhead {
 		text = ahead
 	}
+	text = units.ReplaceAllString(text, "$1$2")
 	ago := time.Duration(0)
 	if s != "now" {
 		if ago, ok = duration(text); isPast == isAhead || !ok || ago == 0 {
@@ -82,10 +94,10 @@ func readDrawn(s string) (m moment, ok bool) {
 	}}, true
 }
 
-// readMoment reads a day or a time as people say it; ok is false for anything else. For a day that can mean two, both
-// names them.
-func readMoment(s string) (m moment, ok bool, both string) {
-	s = strings.Join(strings.Fields(s), " ")
+// readMoment reads a day or a time as people say it; ok is false for anything else. Of a day that can mean two, or has
+// another weekday, not says so.
+func readMoment(s string) (m moment, ok bool, not string) {
+	s = strings.Join(strings.Fields(strings.ReplaceAll(s, ", ", " ")), " ")
 	lower := strings.ToLower(s)
 	if m, ok = readDays(lower); ok {
 		return m, true, ""
@@ -102,16 +114,16 @@ func readMoment(s string) (m moment, ok bool, both string) {
 		day, zone = rest, time.UTC
 	}
 	if head, last := lastWord(day); strings.Contains(last, ":") {
-		for layout, n := range map[string]int{"15:04": 60, "15:04:05": 1} {
-			if t, err := time.Parse(layout, last); err == nil {
+		for layout, n := range map[string]int{"15:04": 60, "15:04:05": 1, "3:04pm": 60} {
+			if t, err := time.Parse(layout, strings.ToLower(last)); err == nil {
 				day, clock, seconds = head, t, n
 			}
 		}
 	}
 	d := date{unit: 'd'}
 	if day != "" || seconds == 0 {
-		if d, ok, both = readDate(day); !ok || seconds > 0 && d.unit != 'd' {
-			return m, false, both
+		if d, ok, not = readDate(day); !ok || seconds > 0 && d.unit != 'd' {
+			return m, false, not
 		}
 	}
 	if zone != nil && seconds == 0 {
@@ -138,8 +150,11 @@ func lastWord(s string) (head, last string) {
 	return s[:at], s[at+1:]
 }
 
-// readExact reads a moment with its zone, as programs print it.
+// readExact reads a moment with its zone, as programs print it, or with a space for its T and before its zone.
 func readExact(s string) (m moment, ok bool) {
+	if day, clock, spaced := strings.Cut(s, " "); spaced {
+		s = day + "T" + strings.Replace(clock, " ", "", 1)
+	}
 	for layout, long := range map[string]time.Duration{time.RFC3339: time.Second, "2006-01-02T15:04Z07:00": time.Minute} {
 		t, err := time.Parse(layout, s)
 		if err != nil || !sensible(t) {
@@ -148,7 +163,7 @@ func readExact(s string) (m moment, ok bool) {
 		if t.Nanosecond() != 0 {
 			long = time.Microsecond
 		}
-		return moment{span: func(time.Time, bool) (time.Time, time.Time) { return t, t.Add(long) }}, true
+		return moment{of: anInstant, span: func(time.Time, bool) (time.Time, time.Time) { return t, t.Add(long) }}, true
 	}
 	return m, false
 }
@@ -207,6 +222,7 @@ func readDays(s string) (m moment, ok bool) {
 type date struct {
 	time.Time
 	unit  byte // y, m, d; of a day without a time
+	on    *time.Weekday
 	given bool // a day, not only a time of day
 	year  bool
 }
@@ -222,19 +238,36 @@ var layouts = []struct {
 // slashes are a day and a month, or a month and a day.
 var slashes = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})(?:/(\d{4}))?$`)
 
-func readDate(s string) (d date, ok bool, both string) {
+// ordinals are days such as 2nd and 2. with a space behind them.
+var ordinals = regexp.MustCompile(`(?i)\b(\d\d?)(?:st\b|nd\b|rd\b|th\b|\. )`)
+
+// readDate reads a date, with or without its weekday.
+func readDate(s string) (d date, ok bool, not string) {
+	s = strings.TrimSpace(strings.Join(strings.Fields(ordinals.ReplaceAllString(s, "$1 ")), " "))
+	name, rest, _ := strings.Cut(s, " ")
+	name = strings.TrimRight(strings.ToLower(name), ".,")
+	for day := range time.Weekday(7) {
+		if full := strings.ToLower(day.String()); rest == "" || name != full && name != full[:3] {
+			continue
+		}
+		if d, ok, not = readDate(rest); ok && d.year && d.unit == 'd' && d.Weekday() != day {
+			return d, false, "is a " + d.Weekday().String()
+		}
+		d.on = &day
+		return d, ok && d.unit == 'd', not
+	}
 	if m := slashes.FindStringSubmatch(s); m != nil {
 		return readSlashes(m[1], m[2], m[3])
 	}
 	for _, l := range layouts {
 		if t, err := time.Parse(l.layout, s); err == nil && t.Year() < 9999 && (t.Year() > 1 || l.unit == 'd') {
-			return date{t, l.unit, true, strings.Contains(l.layout, "2006")}, true, ""
+			return date{Time: t, unit: l.unit, given: true, year: strings.Contains(l.layout, "2006")}, true, ""
 		}
 	}
 	return d, false, ""
 }
 
-func readSlashes(a, b, year string) (d date, ok bool, both string) {
+func readSlashes(a, b, year string) (d date, ok bool, not string) {
 	layout, text := "2/1", a+"/"+b
 	if year != "" {
 		layout, text = "2/1/2006", text+"/"+year
@@ -247,14 +280,18 @@ func readSlashes(a, b, year string) (d date, ok bool, both string) {
 	case err != nil:
 		dayFirst = monthFirst
 	case err2 == nil && !dayFirst.Equal(monthFirst):
-		return d, false, dayFirst.Format("2 January") + " or " + monthFirst.Format("2 January")
+		return d, false, "can be " + dayFirst.Format("2 January") + " or " + monthFirst.Format("2 January")
 	}
-	return date{dayFirst, 'd', true, year != ""}, true, ""
+	return date{Time: dayFirst, unit: 'd', given: true, year: year != ""}, true, ""
 }
 
 // at is the moment of a date, or of a time of day on it that is exact to long. A time alone is the last one.
 func (d date) at(clock time.Time, long time.Duration, zone *time.Location) moment {
-	return moment{twice: long > 0, span: func(now time.Time, later bool) (time.Time, time.Time) {
+	of := byte(0)
+	if d.year && zone == nil {
+		of = aDay
+	}
+	return moment{twice: long > 0, of: of, span: func(now time.Time, later bool) (time.Time, time.Time) {
 		if zone != nil {
 			now = now.In(zone)
 		}
@@ -283,8 +320,10 @@ func (d date) at(clock time.Time, long time.Duration, zone *time.Location) momen
 			return dayStart(y, int(mo), day, now.Location()), dayStart(y+years, int(mo)+months, day+days, now.Location())
 		}
 		from, to := start(0)
-		for back := 1; !d.year && back < 9; back++ {
-			if !from.After(now) && (!d.given || from.In(now.Location()).Day() == d.Day()) { // 29 Feb is not in each year
+		for back := 1; !d.year && back < 13; back++ {
+			there := from.In(now.Location())
+			if !from.After(now) && (!d.given || there.Day() == d.Day()) && // 29 Feb is not in each year
+				(d.on == nil || there.Weekday() == *d.on) {
 				break
 			}
 			from, to = start(back)
@@ -320,7 +359,7 @@ func wall(t time.Time, zone *time.Location, later bool) time.Time {
 // says is the span for people, in the zone of from; "" of an age.
 func (m moment) says(now time.Time) string {
 	const dayForm = "Mon 2 January 2006"
-	if m.age || m.drawn {
+	if m.of == anAge || m.drawn {
 		return ""
 	}
 	from, to := m.span(now, false)
@@ -335,7 +374,7 @@ func (m moment) says(now time.Time) string {
 }
 
 // wordsOfMoment bounds the words of a moment, and of an amount that is parted by spaces.
-const wordsOfMoment = 4
+const wordsOfMoment = 6
 
 // hasDigit reports whether s has a digit of any script.
 func hasDigit(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }

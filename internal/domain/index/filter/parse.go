@@ -94,7 +94,7 @@ func (p *parser[T]) and() (Node, error) {
 					"You can leave AND out: terms beside each other must all match.")
 			}
 		}
-		n, err := p.not()
+		n, err := p.bars()
 		if err != nil {
 			return nil, err
 		}
@@ -111,6 +111,17 @@ func (p *parser[T]) missing(k token) error {
 		return fail(k.pos, "There is nothing before this bracket.", "Write a term within the brackets.")
 	}
 	return fail(k.pos, "A term is missing at the end.", "Write a term such as status:PENDING.")
+}
+
+// bars reads a term, or terms with bars and no space between them.
+func (p *parser[T]) bars() (Node, error) {
+	n, err := p.not()
+	for all := (Or{n}); err == nil && p.peek().kind == tOr && p.peek().glued && p.toks[p.i+1].glued; n = flat(all) {
+		p.take()
+		n, err = p.not()
+		all = append(all, n)
+	}
+	return n, err
 }
 
 func (p *parser[T]) not() (Node, error) {

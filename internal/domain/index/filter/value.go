@@ -7,10 +7,15 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"opdeck/api/redact"
 )
 
 // value checks one value against its field and interprets it. codes are the currencies that an amount names.
 func (p *parser[T]) value(f Field[T], op Op, v token) (val Value, codes []string, err error) {
+	if f.Kind == Text { // what is masked is not in the texts
+		v.text = strings.ReplaceAll(v.text, redact.Dot, "")
+	}
 	val = Value{Text: v.text}
 	if Fold(v.text) == "" {
 		return val, nil, fail(v.pos, "A value for %s is missing.", "Write "+f.Example+".", f.Name)
@@ -59,7 +64,24 @@ func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (val Value, codes [
 			val.hi = end.lo
 		}
 	}
+	if val.lo.after(val.hi) {
+		return val, nil, fail(v.pos+utf8.RuneCountInString(lo)+2, "The range ends before it begins.",
+			"Write "+f.Name+":from..to.")
+	}
 	return val, codes, nil
+}
+
+// after reports whether a range from p to the end of q is empty at any time and in any zone.
+func (p point) after(q point) bool {
+	if !p.set || !q.set {
+		return false
+	}
+	if p.at == nil {
+		return p.key > q.key || p.num > q.num
+	}
+	from, _ := p.at.span(time.Time{}, false)
+	_, to := q.at.span(time.Time{}, true)
+	return p.at.of != 0 && p.at.of == q.at.of && !from.Before(to)
 }
 
 // point reads one amount, time or number; whole: an amount is not rounded.
@@ -95,13 +117,13 @@ func (p *parser[T]) point(f Field[T], s string, whole bool, pos int) (val Value,
 // readTime reads a moment or an age.
 func readTime(pos int, s string) (at moment, err error) {
 	at, ok := readAge(s)
-	both := ""
+	not := ""
 	if !ok {
-		at, ok, both = readMoment(s)
+		at, ok, not = readMoment(s)
 	}
 	switch {
-	case both != "":
-		err = fail(pos, "%q can be %s.", "Write the month as a word.", s, both)
+	case not != "":
+		err = fail(pos, "%q %s.", "Write the day as 2 Nov 2026.", s, not)
 	case !ok:
 		err = fail(pos, "%q is not a time.", "Write a date (2026-01-31, 2026-01, 2026-01-31T10:00Z), an age "+
 			`(30m, 2h, 3d, 2w), or a day as people say it: today, monday, "last week", "26 Nov", 26/11.`, s)
@@ -217,7 +239,7 @@ func (l *Leaf) timeBounds(v Value, now time.Time) Bounds[int64] {
 		return b
 	}
 	op := l.Op
-	if v.lo.at.age { // older is earlier
+	if v.lo.at.of == anAge { // older is earlier
 		op = map[Op]Op{Lt: Ge, Le: Ge, Has: Ge, Gt: Lt, Ge: Lt}[op]
 	}
 	from, to := v.lo.at.span(now, v.later)

@@ -74,16 +74,18 @@ func (p *parser[T]) run(k token) []string {
 	return out
 }
 
-// wholeID is a complete identifier of the usual form, and shortID one as lists abbreviate it.
+// wholeID is a complete identifier of the usual form, shortID one as lists abbreviate it, firstOfID its first group.
 var (
-	wholeID = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	shortID = regexp.MustCompile(`(?i)^[0-9a-z_-]{4,}(…|\.\.\.)[0-9a-z_-]{4,}$`)
+	wholeID   = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	shortID   = regexp.MustCompile(`(?i)^[0-9a-z_-]{4,}(…|\.\.\.)[0-9a-z_-]{4,}$`)
+	firstOfID = regexp.MustCompile(`(?i)^[0-9a-f]{8}$`)
 )
 
 // idIn is the one identifier in a word, complete or as lists abbreviate it.
 func idIn(word string) (id string, ok bool) {
 	id = api.ReadID(word)
-	return id, wholeID.MatchString(id) || shortID.MatchString(id) && hasDigit(id)
+	return id, wholeID.MatchString(id) || shortID.MatchString(id) && hasDigit(id) ||
+		firstOfID.MatchString(id) && hasDigit(id) && strings.Trim(id, "0123456789") != ""
 }
 
 // labels are the words that mails and sheets write before an identifier.
@@ -167,7 +169,7 @@ func (t *Table[T]) word(text string, words []string) Node {
 		w.at = &at
 		means = append(means, t.times(&at)...)
 	} else if both != "" {
-		w.read = "searched as a text: as a day it can be " + both
+		w.read = "searched as a text: as a day it " + both
 	} else if a, ok := readAmount(core); ok && !wasCut {
 		if n := t.amounts(a); n != nil {
 			means, w.read = append(means, n), a.says(core)
@@ -176,7 +178,7 @@ func (t *Table[T]) word(text string, words []string) Node {
 		means = append(means, t.each(&Leaf{Kind: Money, Op: Has, Values: cut, shown: true})...)
 		w.read = "an amount that begins with " + head
 	}
-	if len(words) > 1 && w.at == nil { // an amount with spaces may also be several words
+	if len(words) > 1 && means == nil { // an amount of a list without amounts, or no day
 		var all And
 		for _, one := range words {
 			all = append(all, t.word(one, nil))

@@ -47,7 +47,12 @@ func TestWordsMeanWhatListsShow(t *testing.T) {
 		"id:237f91d…8bf1b4": true, "id:237f91d...8bf1b4": true, "id:237f91d…8bf1b5": false, "(jose OR Łuk…)": true,
 		"amount:1,682.00": true, "amount:1682,00": true, "amount>1,681.99": true, "amount:1,000..2,000": true, "amount:5|1,682": true, "amount:1,5": false, "amount:1,682,000": false, "amount:1 682": true, "amount:1 682,00 PENDING": true, `amount:"$1,682"`: false, `amount:"€ 1,682"`: true, "amount:€ 1,682": true, "amount:1682€|5": true,
 		"amount!=€1682": false, "amount>=1.6k": true, "amount:1.7k": true, "amount:2k": true, "amount:1.6k": false, "2k": true, "amount:1 000..2 000": true,
-		"amount:1682,5": false, "documents:1": true, "1": true,
+		"amount:1682,5": false, "documents:1": true, "1": true, "12 237": false, "12 237 EUR": false,
+		"Sat 7 Mar": true, "Saturday 7 March 2026": true, "Sat, 7 Mar 2026 00:44": true, "Sun 8 Mar": false, "7. Mar": true, "Mar 7th": true, "7 Mar 1:44am": false, "7 Mar 12:44am": true, "2 days ago": true,
+		"2026-03-07 00:44+01:00": true, "2026-03-06 23:44Z": true, "2026-03-06 23:44:10 +00:00": true, "2026-03-06 22:44Z": false,
+		"237f91d0 11111111": false, "237f91d0 5b55db86": true, "status:NEW|PENDING": true, "status:NEW|FAILED": false, "new|pending": true, "new|pending zebra": false, "status:NEW|status:PENDING": true,
+		"currency:USD|EUR status:NEW": false, "amount:5|currency:EUR": true, "-status:NEW|PENDING": false, "customer:zebra|jose": true, "documents:1|2": true, "payee:••••GB29": true, "••••GB29": true,
+		`created:"6 Mar 2026".."8 Mar 2026"`: true, `created:2026-03-06.."8 Mar 2026"`: true, `created:"last month"..today`: true, `created:"last month".."6 Mar 2026"`: false,
 	} {
 		e, err := Parse(in)
 		if err != nil {
@@ -112,8 +117,9 @@ func TestWhatWasUnderstood(t *testing.T) {
 	for in, want := range map[string]string{
 		"amount:100,200": "100,200 is the amount 100200; a list is amount:100|200", "1,682.00 eur": "1,682.00 is the amount 1682.00", "1682": "", "22 Nov": "22 Nov is Sat 22 November 2025",
 		"137k": "137k is the amount 136500 up to 137500", "$1,000": "$1,000 is the amount 1000 USD, AUD, CAD, HKD, MXN, NZD, SGD", "last week": "last week is Mon 2 March 2026 to Sun 8 March 2026",
-		`created:"last month"`: "last month is Sun 1 February 2026 to Sat 28 February 2026", "monday 26/11": "monday is Mon 9 March 2026; 26/11 is Wed 26 November 2025",
-		"05/06": "05/06 is searched as a text: as a day it can be 5 June or 6 May", "10:44": "10:44 is 2026-03-10 10:44", "2d ago": "", "updated<2d": "", "created:2026-03-07": "",
+		`created:"last month"`: "last month is Sun 1 February 2026 to Sat 28 February 2026", "yesterday 26/11": "yesterday is Mon 9 March 2026; 26/11 is Wed 26 November 2025", "Wed 26/11": "Wed 26/11 is Wed 26 November 2025",
+		"Tue 22 Nov 2025": "Tue 22 Nov 2025 is searched as a text: as a day it is a Saturday",
+		"05/06":           "05/06 is searched as a text: as a day it can be 5 June or 6 May", "10:44": "10:44 is 2026-03-10 10:44", "2d ago": "", "updated<2d": "", "created:2026-03-07": "",
 		"pending": "", "amount:100|200": "",
 	} {
 		e, err := Parse(in)
