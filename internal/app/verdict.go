@@ -493,6 +493,9 @@ func NoteServe(ctx context.Context, a *App, ports []verdict.Port, ends bool) {
 	}
 }
 
+// justBegun is how long a process that has noted itself may not be among the users of the session yet.
+const justBegun = 15 * time.Second
+
 // serveFacts adds what notes and reports tell of opdeck serve on each host. Where one runs, those that ended are
 // history; of a host that is not this one, it is so after a day.
 func (a factReader) serveFacts(ctx context.Context, f *verdict.Facts, st session.Status, notes []journal.Observation,
@@ -516,6 +519,8 @@ func (a factReader) serveFacts(ctx context.Context, f *verdict.Facts, st session
 			if s.Runs && in.Ago > stuckAfter && o.Name != here.ID {
 				s.Silent, s.Runs = in.SeenAt.Round(time.Second), in.Sure
 			}
+		} else { // noted since the session's users were read
+			s.Runs = now.Sub(o.Seen) < justBegun
 		}
 		was, is := byHost[s.Host]
 		switch {
