@@ -32,7 +32,7 @@ func TestAnUnreliableDatabase(t *testing.T) {
 	opid, guid := "2f0c0c9e-8f8f-4e7e-9f1c-0a1b2c3d4e5f", "3f0c0c9e-8f8f-4e7e-9f1c-0a1b2c3d4e5f"
 	commands := [][]string{{"check", "--all"}, {"doctor"}, {"session", "status"}, {"session", "refresh", "--yes"},
 		{"operation", "list", "--limit", "1"}, {"document", "remove", opid, guid, "--yes"}, {"audit", "verify"},
-		{"audit", "unsettled"}, {"note", "add", "operation", opid, "hello"}, {"limits"}, {"index", "status"}, {"event", "list"}}
+		{"audit", "unsettled"}, {"note", "add", opid, "hello"}, {"limits"}, {"index", "status"}, {"event", "list"}}
 	if !long() {
 		commands = commands[:6]
 	}

@@ -237,6 +237,7 @@ const (
 	OpReceived    = "received"
 	OpCommission  = "commission"
 	OpCustomer    = "customer"
+	OpCUID        = "cuid"
 	OpSource      = "source"
 	OpDestination = "destination"
 	OpReference   = "reference"
@@ -298,7 +299,7 @@ var Operations = New(
 		About: "the customer's name, or the whole identifier", Example: "customer:acme",
 		Column: Layout{Min: 20, Max: 40, Flex: 2, Least: 6, Shows: "customer name"},
 		Text:   func(o api.Operation) untrusted.Text { return o.Customer.Name }},
-	Field[api.Operation]{Name: "cuid", JSON: "customer.cuid", Kind: ID,
+	Field[api.Operation]{Name: OpCUID, JSON: "customer.cuid", Kind: ID,
 		About:  "the customer's identifier",
 		Column: Layout{Min: 13, Max: 36, HidePriority: hidden, Least: 8, Shows: "customer id"},
 		Text:   func(o api.Operation) untrusted.Text { return o.Customer.CUID }},

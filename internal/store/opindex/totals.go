@@ -382,6 +382,10 @@ func (x *Store) Values(ctx context.Context, of, typed string, limit int) ([]stri
 		c := filter.Prefix("opid_fold", want)
 		return store.List(ctx, x.q, store.Value[string], "SELECT opid FROM index_op WHERE scope = ? AND "+c.SQL+
 			" ORDER BY opid_fold LIMIT ?", append(append([]any{x.scope}, c.Args...), limit)...)
+	case field.OpCUID:
+		c := filter.Prefix("id", strings.TrimSpace(typed))
+		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT id FROM index_party WHERE scope = ? AND "+
+			c.SQL+" AND id <> '' ORDER BY 1 LIMIT ?", append(append([]any{x.scope}, c.Args...), limit)...)
 	case field.OpReference:
 		c := filter.Prefix("substr(reference, 1, 100)", want)
 		return store.List(ctx, x.q, store.Value[string], "SELECT DISTINCT substr(reference, 1, 100) FROM index_op "+

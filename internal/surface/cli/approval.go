@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -149,7 +150,11 @@ func noteAddCommand(r *root) *cobra.Command {
 		"everyone who uses it, and are never sent to the service. A note cannot be changed. The audit trail records\n" +
 		"who wrote one about what, without its text."}
 	return prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[note.Note]) error {
-		n, err := a.Notes.Add(ctx, noted(ctx, a, args[0]), args[0], strings.Join(args[1:], " "))
+		object, id, err := noted(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		n, err := a.Notes.Add(ctx, object, id, strings.Join(args[1:], " "))
 		if err != nil {
 			return err
 		}
@@ -157,12 +162,23 @@ func noteAddCommand(r *root) *cobra.Command {
 	})
 }
 
-// noted is the kind of object with that id: an operation that the index knows, else a customer.
-func noted(ctx context.Context, a *app.App, id string) string {
-	if _, err := a.Index.Get(ctx, id); err == nil {
-		return note.Operation
+// noted is what a note is about: the operation or the customer with that id that the index knows, or the operation
+// whose id begins like that.
+func noted(ctx context.Context, a *app.App, typed string) (object, id string, err error) {
+	known, wrong := customerKnown(ctx, a, typed)
+	if known {
+		return note.Customer, typed, nil
 	}
-	return note.Customer
+	if id, err = a.Index.Resolve(ctx, typed, a.Now()); err == nil {
+		if _, err = a.Index.Get(ctx, id); err == nil {
+			return note.Operation, id, nil
+		}
+	}
+	if err = cmp.Or(wrong, err); api.KindOf(err) == api.Usage || wrong != nil {
+		return "", "", err
+	}
+	return "", "", &api.Error{Kind: api.NotFound, Public: fmt.Sprintf("No known operation or customer has the id %q.", typed),
+		Hint: "opdeck operation get or customer get reads it first."}
 }
 
 func noteListCommand(r *root) *cobra.Command {

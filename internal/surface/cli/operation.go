@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -59,8 +60,12 @@ func operationGetCommand(r *root) *cobra.Command {
 // getMany reads all ids one by one; the exit code is that of the first failure.
 func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
 	var first error
+	failed, all := 0, 0
 	answer := func(ctx context.Context, opid string) error {
 		op, err := operationOf(ctx, a, opid)
+		if all++; err != nil {
+			failed++
+		}
 		if first = cmp.Or(first, err); err != nil && ctx.Err() != nil {
 			return err
 		}
@@ -104,7 +109,11 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 			return usage("standard input cannot be read: %s", err)
 		}
 	}
-	return first
+	if first == nil || r.output != "table" {
+		return first
+	}
+	return &api.Error{Kind: api.KindOf(first), // each was said
+		Public: fmt.Sprintf("%d of %s could not be read.", failed, format.Plural(all, "operation", "operations"))}
 }
 
 // operationCard is a whole operation with exact values.
@@ -401,26 +410,63 @@ func wholeIDs(r *root, ctx context.Context, a *app.App, args []string) ([]string
 			continue
 		}
 		out[i] = r.pasted(out[i])
-		if arg.Name != "OPID" {
-			if odd := api.Unusual(out[i]); odd != "" {
-				return nil, usage("no id of the service has %s: %q", odd, out[i])
-			}
-			continue
+		var err error
+		switch odd := api.Unusual(out[i]); {
+		case arg.Name == "OPID":
+			out[i], err = a.Index.Resolve(ctx, out[i], a.Now())
+		case odd != "":
+			err = usage("no id of the service has %s: %q", odd, out[i])
+		case arg.Name == "DOCID" && i > 0 && r.row.Args[i-1].Name == "OPID":
+			out[i], err = attachedID(ctx, a, out[i-1], out[i])
+		case arg.Name == "CUID":
+			_, err = customerKnown(ctx, a, out[i])
 		}
-		id, err := a.Index.Resolve(ctx, out[i], a.Now())
 		if err != nil {
 			return nil, err
 		}
-		out[i] = id
 	}
 	return out, nil
+}
+
+// attachedID completes the beginning of the id of a document by those that the index knows at the operation; an id
+// that is none of them stays as it is.
+func attachedID(ctx context.Context, a *app.App, opid, typed string) (string, error) {
+	rec, _ := a.Index.Get(ctx, opid) // without the index the id goes as it is
+	var ids []string
+	for _, d := range rec.Op.Documents {
+		switch id := string(d.GUID); {
+		case id == typed:
+			return typed, nil
+		case strings.HasPrefix(strings.ToLower(id), strings.ToLower(typed)):
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > 1 {
+		return "", &api.Error{Kind: api.Usage, Public: fmt.Sprintf("Several documents of the operation begin with %q: %s.",
+			typed, oneLine(strings.Join(ids, ", ")))}
+	}
+	return append(ids, typed)[0], nil
+}
+
+// customerKnown reports whether the index knows a customer with that id. The beginning of a known id is an error.
+func customerKnown(ctx context.Context, a *app.App, cuid string) (known bool, err error) {
+	ids, _ := a.Index.Values(ctx, field.OpCUID, cuid, 2) // without the index the service answers
+	if len(ids) == 0 || ids[0] == cuid {
+		return len(ids) > 0, nil
+	}
+	whole := "ids of several known customers."
+	if len(ids) == 1 {
+		whole = "id of a known customer: " + oneLine(ids[0])
+	}
+	return false, &api.Error{Kind: api.NotFound, Public: fmt.Sprintf("%q is only the beginning of the %s", cuid, whole),
+		Hint: "Give the complete id."}
 }
 
 // pasted is the id in a text, and says so if there is more in it.
 func (r *root) pasted(text string) string {
 	id := api.ReadID(text)
 	if id != strings.TrimSpace(text) {
-		r.say("Read the id %s in “%s”.", untrusted.Text(id).Line(64), untrusted.Text(text).Line(200))
+		r.say("Read the id %s in: %s", untrusted.Text(id).Line(64), untrusted.Text(text).Line(200))
 	}
 	return id
 }
