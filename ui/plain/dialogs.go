@@ -139,8 +139,12 @@ func (h *Host) text(ctx context.Context, f widget.Field) (string, error) {
 
 // help explains a field: what it is, and the values that are known for it.
 func help(f widget.Field) string {
+	hint := f.Hint
+	if hint != "" && !strings.HasSuffix(hint, ".") {
+		hint += "."
+	}
 	if len(f.Options) == 0 {
-		return f.Hint
+		return hint
 	}
 	known := make([]string, len(f.Options))
 	for i, o := range f.Options {
@@ -148,7 +152,7 @@ func help(f widget.Field) string {
 			known[i] += ", " + o.Text
 		}
 	}
-	return strings.TrimSpace(f.Hint + " Known values: " + strings.Join(known, "; ") + ".")
+	return strings.TrimSpace(hint + " Known values: " + strings.Join(known, "; ") + ".")
 }
 
 // secret takes a text unseen, or from a file where nothing can be typed unseen.

@@ -177,8 +177,9 @@ func noted(ctx context.Context, a *app.App, typed string) (object, id string, er
 	if err = cmp.Or(wrong, err); api.KindOf(err) == api.Usage || wrong != nil {
 		return "", "", err
 	}
-	return "", "", &api.Error{Kind: api.NotFound, Public: fmt.Sprintf("No known operation or customer has the id %q.", typed),
-		Hint: "opdeck operation get or customer get reads it first."}
+	return "", "", &api.Error{Kind: api.NotFound,
+		Public: fmt.Sprintf("No known operation or customer has the id %q.", typed),
+		Hint:   "opdeck operation get or customer get reads it first."}
 }
 
 func noteListCommand(r *root) *cobra.Command {
