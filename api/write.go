@@ -78,7 +78,7 @@ var errUnproven = errors.New("the answer does not prove the write")
 func (w Write) conclusion(a Answer, out Outcome) evidence.Conclusion {
 	e := a.Evidence(w.Request, w.Act.ID)
 	e.Read = "the service's answer"
-	why := evidence.Conclusion{Kind: evidence.Act, Object: w.Act.ID, Rests: []evidence.Evidence{e}}
+	why := evidence.Conclusion{Kind: evidence.Act, Object: w.Act.ID, Item: w.Act.Item, Rests: []evidence.Evidence{e}}
 	switch out.Verdict {
 	case Done:
 		why.Says, why.Rests[0].Shows = w.Rule.Past, w.Rule.Shows
@@ -259,7 +259,7 @@ func (c *Client) settle(ctx context.Context, w Write, until time.Time, a Answer,
 		}
 		looked = c.opt.Now()
 		out.Why = evidence.Conclusion{Kind: evidence.Act, Says: "not known", Object: w.Act.ID,
-			Rests: []evidence.Evidence{s.Evidence}}
+			Item: w.Act.Item, Rests: []evidence.Evidence{s.Evidence}}
 		if s.Shown && s.Evidence.Flaw(evidence.Need{}) == evidence.Sound { // read by this call, after the write
 			out.Verdict, out.Rule, out.After, out.Found = Done, "", HashHex(s.Answer.Body), s.File
 			out.Why.Says, out.Why.Read = w.Rule.Past, true

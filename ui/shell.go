@@ -645,10 +645,10 @@ func (e *Env) SwitchPreview() Action {
 	})
 }
 
-// Proven is the sentence about a write on an object that is done. If only a read shows that, it says so, and until when
-// a request without an answer may still arrive.
-func (e *Env) Proven(object, done string) string {
-	if c, byRead := evidence.Of(e.Root).ByRead(object); byRead {
+// Proven is the sentence about a write on an object's item ("": on any) that is done. If only a read shows that, it
+// says so, and until when a request without an answer may still arrive.
+func (e *Env) Proven(object, item, done string) string {
+	if c, byRead := evidence.Of(e.Root).ByRead(object, item); byRead {
 		done = strings.TrimSpace("A read confirms: " + done + " " + c.Missing())
 	}
 	return done

@@ -144,9 +144,10 @@ type Conclusion struct {
 	Kind   Kind       `json:"kind"`
 	Says   string     `json:"says"`             // for people: "removed", "complete"
 	Object string     `json:"object,omitempty"` // id; "": no single object, but the list or the session
+	Item   string     `json:"-"`                // of an act: id of the object's document or file; "": none
 	Rests  []Evidence `json:"rests"`            // empty: no read supports it
 	Open   string     `json:"open,omitempty"`   // what is missing, for people; "": nothing
-	Read   bool       `json:"-"`                // of an act: a read shows the wanted state, its own answer did not
+	Read   bool       `json:"-"`                // of an act of this process: a read shows the wanted state, no answer did
 }
 
 // Line is the conclusion for people: "removed: the operation read at 11:02:14 no longer lists it".
@@ -205,7 +206,7 @@ type Book struct {
 	all []Conclusion // guarded by mu, oldest first
 }
 
-// Add adds a conclusion. It replaces one of the same kind about the same object.
+// Add adds a conclusion. It replaces one of the same kind about the same object and item.
 func (b *Book) Add(c Conclusion) {
 	if b == nil {
 		return
@@ -213,7 +214,8 @@ func (b *Book) Add(c Conclusion) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all = slices.DeleteFunc(b.all, func(was Conclusion) bool {
-		return strings.EqualFold(was.Object, c.Object) && was.Kind == c.Kind && (!c.many() || was.Says == c.Says)
+		return strings.EqualFold(was.Object, c.Object) && strings.EqualFold(was.Item, c.Item) && was.Kind == c.Kind &&
+			(!c.many() || was.Says == c.Says)
 	})
 	if b.all = append(b.all, c); len(b.all) > kept {
 		b.all = slices.Delete(b.all, 0, len(b.all)-kept)
@@ -242,12 +244,15 @@ func (b *Book) About(object string) (out []Conclusion) {
 	return append(out, all...)
 }
 
-// ByRead returns the conclusion about the newest write on an object if only a read shows the wanted state; what is Open
-// in it says that the request may still arrive.
-func (b *Book) ByRead(object string) (Conclusion, bool) {
+// ByRead returns the conclusion about the newest write on an object's item ("": on any) if only a read shows the wanted
+// state; what is Open in it says that the request may still arrive.
+func (b *Book) ByRead(object, item string) (Conclusion, bool) {
 	for _, c := range b.About(object) {
-		if c.Kind == Act && strings.EqualFold(c.Object, object) {
-			return c, c.Read
+		if c.Kind == Act && strings.EqualFold(c.Object, object) && (item == "" || strings.EqualFold(c.Item, item)) {
+			if c.Read {
+				return c, true
+			}
+			break
 		}
 	}
 	return Conclusion{}, false

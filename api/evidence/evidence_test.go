@@ -114,6 +114,14 @@ func TestBookKeepsTheNewestOfEachObject(t *testing.T) {
 	if got := b.About(""); len(got) != 5 {
 		t.Errorf("all: %+v", got)
 	}
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: "op-3", Item: "b", Read: true})
+	evidence.Note(ctx, evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: "op-3", Item: "a", Open: "late"})
+	if _, a := b.ByRead("op-3", "a"); a || len(b.About("op-3")) != 4 {
+		t.Errorf("about op-3: %+v", b.About("op-3"))
+	}
+	if c, is := b.ByRead("op-3", "B"); !is || c.Open != "" {
+		t.Errorf("a removal is told with the evidence of another one: %+v", c)
+	}
 	for range 600 {
 		b.Add(evidence.Conclusion{Says: "x", Object: time.Now().String()})
 	}

@@ -283,7 +283,7 @@ func (s *Screen) askFinalize() ui.Action {
 			journeys, id, env := s.parts.Journeys, s.id, s.env
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				res, err := journeys.Finalize(ctx, id)
-				done := env.Proven(id, "Finalized. "+res.Message.Line(200))
+				done := env.Proven(id, "", "Finalized. "+res.Message.Line(200))
 				rec, recErr := journeys.Store.Journey(ctx, id)
 				return func() (ui.Action, tea.Cmd) {
 						if recErr == nil && s.j != nil { // the page does not offer it again while it reloads

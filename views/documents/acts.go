@@ -32,6 +32,7 @@ type writeDoneMsg struct {
 	ui.Ticket
 	what string // "remove", "put back", …
 	done string // the sentence when it went well
+	item string // guid of its document; "": known with the answer
 	op   *api.Operation
 	took *removed // what was taken off, to be put back with z
 	back string   // guid that was put back
@@ -146,7 +147,7 @@ func (s *changes) remove(seen api.Operation, d api.Document, force bool) tea.Cmd
 	name := d.FileName.Line(40)
 	r := api.RemoveDocument{OPID: string(seen.OPID), GUID: string(d.GUID), Seen: &seen, Force: force}
 	return s.write("removing "+name, writeDoneMsg{what: "Removal",
-		done: "Removed " + name + ".", took: &removed{r.GUID, d.FileName.Line(80)}},
+		done: "Removed " + name + ".", item: r.GUID, took: &removed{r.GUID, d.FileName.Line(80)}},
 		func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 			return endpoint.Do(ctx, c, endpoint.RemoveDocument, r)
 		})
@@ -168,7 +169,7 @@ func (s *changes) askRestore() ui.Action {
 		ui.Confirm{ID: last.guid, Facts: s.target(),
 			Yes: func(ui.Seen) tea.Cmd {
 				return s.write("restoring "+last.name, writeDoneMsg{what: "Restoring", done: "Restored " + last.name + ".",
-					back: last.guid},
+					item: last.guid, back: last.guid},
 					func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 						return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: last.guid})
 					})
@@ -259,8 +260,8 @@ func (s *changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 		}
 		return append(acts, notice), s.reread(msg.err)
 	}
-	done := ui.Notify{Level: ui.Success, Text: s.env.Proven(s.latest.ID, msg.done)}
-	c, _ := evidence.Of(s.env.Root).ByRead(s.latest.ID)
+	done := ui.Notify{Level: ui.Success, Text: s.env.Proven(s.latest.ID, msg.item, msg.done)}
+	c, _ := evidence.Of(s.env.Root).ByRead(s.latest.ID, msg.item)
 	if msg.took != nil {
 		s.undone = append(s.undone, *msg.took)
 		if c.Open == "" {
@@ -376,7 +377,8 @@ func (s *changes) confirmAttach(d storedfile.Document, name string) ui.Action {
 	return ui.Asking(act.DocumentAttach, s.object(cmp.Or(d.Name.Line(60), "file "+draw.ID(d.ID, 13))),
 		ui.Confirm{ID: d.ID, Facts: facts,
 			Yes: func(ui.Seen) tea.Cmd {
-				return s.write("attaching "+d.Line(), writeDoneMsg{what: "Attaching", done: "Attached " + d.Line() + "."},
+				return s.write("attaching "+d.Line(), writeDoneMsg{what: "Attaching", done: "Attached " + d.Line() + ".",
+					item: d.ID},
 					func(ctx context.Context, c endpoint.Caller) (api.Operation, error) {
 						return endpoint.Do(ctx, c, endpoint.AttachDocument, endpoint.Attachment{OPID: id, GUID: d.ID, Name: name})
 					})

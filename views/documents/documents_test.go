@@ -334,7 +334,9 @@ func TestRemovalThatMayStillArrive(t *testing.T) {
 		book := &evidence.Book{}
 		f.remove = func(r api.RemoveDocument) (api.Operation, error) {
 			until := time.Date(2026, 3, 2, 11, 15, 0, 0, time.UTC)
-			book.Add(evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: opid, Read: true, Open: api.MayArrive(until)})
+			book.Add(evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: opid, Item: r.GUID, Read: true,
+				Open: api.MayArrive(until)})
+			book.Add(evidence.Conclusion{Kind: evidence.Act, Says: "removed", Object: opid, Item: "another", Open: "of another"})
 			f.open = []followup.Row{{State: followup.Seen, Sent: until.Add(-15 * time.Minute), Until: until,
 				Write: followup.Write{Kind: api.ActRemoveDocument, Object: "operation", ID: opid, Item: r.GUID, Name: "invoice.pdf"}}}
 			return without(f.op, r.GUID), nil

@@ -369,7 +369,7 @@ func (s *pages) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
 			caller, env := s.caller, s.env
 			return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 				_, err := endpoint.Do(ctx, caller, endpoint.SetHooks, h)
-				done := env.Proven(endpoint.HookObject, "The service has the new webhook settings.")
+				done := env.Proven(endpoint.HookObject, "", "The service has the new webhook settings.")
 				return func() (ui.Action, tea.Cmd) {
 					s.list.Doing = ""
 					if !s.page.is(settingsPage) {

@@ -150,7 +150,7 @@ func (s *Files) remove(name string, r api.DeleteFile) tea.Cmd {
 	caller, env := s.caller, s.env
 	return s.env.Write(func(ctx context.Context) (ui.Then, ui.Notify) {
 		_, err := endpoint.Do(ctx, caller, endpoint.DeleteFile, r)
-		done := env.Proven(r.CUID, "Deleted "+name+".")
+		done := env.Proven(r.CUID, r.ID, "Deleted "+name+".")
 		return func() (ui.Action, tea.Cmd) {
 			s.Doing = ""
 			return ui.Ended("Deleting", done, err), s.Reload()

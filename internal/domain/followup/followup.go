@@ -131,7 +131,7 @@ func (r Row) FromBackup() string {
 // Why is the conclusion about the write with its evidence.
 func (r Row) Why() evidence.Conclusion {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
-	c := evidence.Conclusion{Kind: evidence.Act, Says: r.What() + ": unknown outcome", Object: r.ID,
+	c := evidence.Conclusion{Kind: evidence.Act, Says: r.What() + ": unknown outcome", Object: r.ID, Item: r.Item,
 		Open: "sent at " + at(r.Sent) + ", and no read since then shows whether it was done"}
 	switch {
 	case !r.Restored.IsZero():
@@ -338,8 +338,8 @@ func (r Row) need(now time.Time) evidence.Need {
 // seen is the outcome of a write whose wanted state an observation shows. over: the request is not expected to arrive
 // any more.
 func (r Row) seen(s api.Observation, over bool) api.Outcome {
-	out := api.Outcome{Verdict: api.Seen, Found: s.File, Why: evidence.Conclusion{Kind: evidence.Act, Read: true,
-		Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Rests: []evidence.Evidence{s.Evidence}}}
+	out := api.Outcome{Verdict: api.Seen, Found: s.File, Why: evidence.Conclusion{Kind: evidence.Act,
+		Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Item: r.Item, Rests: []evidence.Evidence{s.Evidence}}}
 	if over {
 		out.Detail = "the request had no answer and is no longer expected; a read shows the wanted state"
 		return out

@@ -292,7 +292,7 @@ func (t *Tracker) look(ctx context.Context, r Row) error {
 		case !endpoint.Readable(r.Probe):
 			detail += "; nothing can be read about it"
 		}
-		why := evidence.Conclusion{Kind: evidence.Act, Says: "unknown outcome", Object: r.ID, Open: detail}
+		why := evidence.Conclusion{Kind: evidence.Act, Says: "unknown outcome", Object: r.ID, Item: r.Item, Open: detail}
 		if s.Evidence.Read != "" {
 			why.Rests = []evidence.Evidence{s.Evidence}
 		}

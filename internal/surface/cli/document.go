@@ -73,7 +73,7 @@ func documentRemoveCommand(r *root) *cobra.Command {
 				return err
 			}
 			sentence := "Removed. To restore it: opdeck document restore " + args[0] + " " + args[1]
-			if c, _ := evidence.Of(ctx).ByRead(args[0]); c.Open != "" {
+			if c, _ := evidence.Of(ctx).ByRead(args[0], args[1]); c.Open != "" {
 				sentence = "The document is removed."
 			}
 			return changed(r, op, sentence, out)
