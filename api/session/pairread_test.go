@@ -113,7 +113,9 @@ func TestSpoiltRefresh(t *testing.T) {
 				}
 			}
 			call()
-			_ = m.Refresh(t.Context()) // by hand, so that the result is reported to a person
+			if err := m.Refresh(t.Context()); err != nil { // by hand, so that the result is reported to a person
+				t.Error(err)
+			}
 			call()
 			call()
 			events, err := m.store.Events(t.Context(), m.key, 0, 100)

@@ -202,7 +202,8 @@ func (r *rotation) failed(ctx context.Context, class limit.Class, a answer) (aga
 	}
 	r.release(ctx, rel)
 	permanent := a.fault.Permanent() && (r.kind == ByLogin || a.outcome == NotSent) // else the next step is a login
-	if permanent || r.why.force {
+	instead := r.kind == ByRefresh && a.outcome == Unknown && a.status != 0         // it was answered: a login comes next
+	if permanent || r.why.force && !(instead && rel.LoginWait == 0) {
 		return false, m.notYet(ctx, max(rel.LoginWait, rel.RefreshWait))
 	}
 	return false, nil
