@@ -17,6 +17,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
+	"opdeck/api/reach"
 	"opdeck/api/session"
 	"opdeck/internal/domain/answers"
 	"opdeck/internal/domain/audit"
@@ -153,6 +154,31 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 				}
 				if got := sessionFact(st).Unaccepted; got != want {
 					t.Errorf("accepted %s ago: %d, want %d", -accepted, got, want)
+				}
+			}
+			return nil
+		}, nil},
+		"refreshes that never work": {nil, "", func(t *testing.T, a *App) error {
+			st, err := a.Session.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := session.Event{Kind: session.EventRefresh, Outcome: session.Unknown, Status: 200, At: st.AsOf,
+				Fault: reach.Fault{Class: reach.Page, Status: 200}}
+			login := session.Event{Kind: session.EventLogin, Outcome: session.OK, At: st.AsOf}
+			refused, works := page, page
+			refused.Fault.Class, works.Outcome = reach.Refused, session.OK
+			for _, c := range []struct {
+				refresh []session.Event
+				want    int
+			}{{[]session.Event{page, page, page}, 3}, {[]session.Event{page, page, works}, 0},
+				{[]session.Event{refused, refused, refused}, 0}} {
+				st.History = nil
+				for _, e := range c.refresh {
+					st.History = append(st.History, e, login)
+				}
+				if got := sessionFact(st); got.Unrefreshed != c.want {
+					t.Errorf("%d, want %d", got.Unrefreshed, c.want)
 				}
 			}
 			return nil

@@ -316,12 +316,36 @@ func sessionFact(st session.Status) verdict.Session {
 			out.Foreign, out.ForeignAt = out.Foreign+1, e.At
 		}
 	}
+	out.Unrefreshed, out.RefreshSince, out.RefreshFault = unrefreshed(st)
 	switch verdict.Explain(st).Cause {
 	case verdict.ForeignClient, verdict.ShorterLife:
 	default:
 		out.Foreign = 0
 	}
 	return out
+}
+
+// unrefreshed counts the rotations of a day since the last refresh that worked in which a login had to take the place
+// of a refresh, with the first and the last fault. A refused refresh token says nothing about the route.
+func unrefreshed(st session.Status) (n int, since time.Time, last reach.Fault) {
+	var failed *session.Event
+	for _, e := range st.History {
+		answered := e.Status != 0 && e.Outcome != session.Throttled && e.Fault.Class != reach.Refused &&
+			e.Fault.Class != reach.TwoFactor
+		switch {
+		case st.AsOf.Sub(e.At) > loginHolds:
+		case e.Kind == session.EventRefresh && e.Outcome == session.OK:
+			n, failed = 0, nil
+		case e.Kind == session.EventRefresh && answered:
+			failed = &e
+		case e.Kind == session.EventLogin && e.Outcome == session.OK && failed != nil:
+			if n++; n == 1 {
+				since = failed.At
+			}
+			last, failed = failed.Fault, nil
+		}
+	}
+	return n, since, last
 }
 
 // rotationTime is from when on a login or refresh has lasted longer than its process waits for an answer.

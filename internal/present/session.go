@@ -209,8 +209,11 @@ func SessionProblem(o Options, s session.Status, found verdict.Verdict) (title s
 		ago, _ := format.Ago(p.Over, o.Now)
 		title, says = "Earlier", says+" Resolved at "+o.hour(p.Over)+" ("+ago+"). Nothing to do."
 	}
-	if slices.ContainsFunc(found.Findings, func(f verdict.Finding) bool { return f.Cause == verdict.Foreign }) &&
-		(p.Cause == verdict.ForeignClient || p.Cause == verdict.ShorterLife) {
+	now := func(c verdict.Cause) bool {
+		return slices.ContainsFunc(found.Findings, func(f verdict.Finding) bool { return f.Cause == c })
+	}
+	if now(verdict.Foreign) && (p.Cause == verdict.ForeignClient || p.Cause == verdict.ShorterLife) ||
+		now(verdict.Unrefreshed) && p.Cause == verdict.RotationFails {
 		title, says = "What shows it", ""
 	}
 	if says != "" {

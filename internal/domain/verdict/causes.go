@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opdeck/api/reach"
+	"opdeck/api/session"
 	"opdeck/internal/format"
 )
 
@@ -344,6 +345,9 @@ func retried(f Facts) time.Time {
 // Foreign is the cause of tokens that another client ended.
 const Foreign Cause = "foreign"
 
+// Unrefreshed is the cause of refreshes that never work, while logins do.
+const Unrefreshed Cause = "refresh_fails"
+
 // dated marks a cause whose sentence has the time of Since.
 func dated(c cause) cause {
 	c.dated = true
@@ -357,9 +361,9 @@ func usable(f Facts) bool {
 }
 
 func sessionCauses() []cause {
-	session := func(f Facts) Fact[Session] { return f.Session }
+	pair := func(f Facts) Fact[Session] { return f.Session }
 	row := func(id Cause, sev Severity, who Who, next Next, says func(Facts, Session) (string, string, time.Time)) cause {
-		return cause{id: id, part: PartSession, severity: sev, who: who, next: next, found: of(session, says)}
+		return cause{id: id, part: PartSession, severity: sev, who: who, next: next, found: of(pair, says)}
 	}
 	return []cause{
 		dated(row(Foreign, Warning, Admin,
@@ -392,6 +396,16 @@ func sessionCauses() []cause {
 				}
 				return "The service refuses its own new tokens on every call.",
 					count(int64(s.Unaccepted), "new token pair", "new token pairs") + " that no call accepted", time.Time{}
+			}),
+		row(Unrefreshed, Warning, Provider, Next{Do: "Ask for the refresh of tokens at this address, and quote this message.",
+			Command: "opdeck session status"},
+			func(_ Facts, s Session) (string, string, time.Time) {
+				if s.Unrefreshed < 3 {
+					return "", "", time.Time{}
+				}
+				return "No refresh works (GET " + session.RefreshPath + "…: " + s.RefreshFault.String() + "). opdeck logs in " +
+						"each time, which ends all other sessions of the account.",
+					count(int64(s.Unrefreshed), "rotation", "rotations") + " in a row", s.RefreshSince
 			}),
 		row("short_life", Warning, Provider, Next{Do: "Ask for access tokens with a longer lifetime.",
 			Command: "opdeck session status"},

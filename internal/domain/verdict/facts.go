@@ -88,6 +88,9 @@ type Session struct {
 	ForeignAt    time.Time     // the newest of them
 	ShortLife    time.Duration // the real lifetime of access tokens if it is too short to keep a session; else 0
 	Unaccepted   int           // new pairs refused within ten minutes, since a call was accepted
+	Unrefreshed  int           // rotations in a row in which the answer to the refresh was of no use and the login worked
+	RefreshSince time.Time     // the first of these refreshes, and
+	RefreshFault reach.Fault   // what came in place of an answer to the last one
 	EndsAfter    time.Duration // the age at which tokens end before they expire; 0: they do not
 	Refused      time.Time     // when a call was refused with the current pair, which no call has used since; zero: none
 	Holder       string        // a process that rotates and does not go on; "" for none

@@ -212,6 +212,11 @@ func Incidents() map[string]Incident {
 				Fault: said(reach.Failed, 500, "")}), Now(verdict.Attempt{Kind: "refresh", At: Noon.Add(-9 * time.Second),
 				Fault: said(reach.Failed, 500, "")})}
 		}), "stage.example.com fails (500)."},
+		"refresh never works": {With(Live(), func(f *verdict.Facts) {
+			s := &f.Session.Value
+			s.Unrefreshed, s.RefreshSince, s.RefreshFault = 3, Noon.Add(-time.Hour), said(reach.NoRoute, 404, "no such route")
+		}), `No refresh works (GET /v2/auth/refresh/…: no such address, HTTP status 404: "no such route"). opdeck logs in ` +
+			"each time, which ends all other sessions of the account."},
 		"31 life 5 s": {With(Live(), func(f *verdict.Facts) { f.Session.Value.ShortLife = 5 * time.Second }),
 			"The service's access tokens are valid for only 5s; calls wait for new ones."},
 		"32 no tokens": unread("it has no access token under a known name; it contains “ok” (true or false)",

@@ -8,6 +8,7 @@ func Untried() map[string]string {
 		"serve was never started":                "every scene has one; TestServeOfAHost",
 		"serve of another host is not seen":      "one machine has no other host; TestServeOfAHost",
 		"refresh fails, and again":               "as 500 everywhere",
+		"refresh never works":                    "it takes three lives of tokens; TestFromTheSourceToTheSentence",
 		"36 store deleted":                       "only a process that has the file open knows; another one makes a new file",
 	}
 }
