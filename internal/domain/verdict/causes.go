@@ -183,7 +183,7 @@ func storeCauses() []cause {
 		row(StoreDeleted, "The file of the shared store at {where} was deleted or replaced."+kept,
 			"Stop every opdeck process. Then restore the file from a backup, or start without it, which costs one login.",
 			Admin),
-		row(StoreDamaged, "The shared store at {where} is damaged."+kept,
+		row(StoreDamaged, "The shared store at {where} is damaged: what needs the damaged part fails.",
 			"Stop every opdeck process and restore the file from a backup.", Admin),
 		row(StoreFailing, "The disk of the shared store at {where} reports errors."+kept,
 			"Check the disk and the system's log.", Operator),

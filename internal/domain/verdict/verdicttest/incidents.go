@@ -253,7 +253,7 @@ func Incidents() map[string]Incident {
 		"42 standby": {InStore(verdict.StoreReadOnly, ""),
 			"The shared store (PostgreSQL at db:5432) is read-only. No process logs in or refreshes without it."},
 		"damaged store": {InStore(verdict.StoreDamaged, ""),
-			"The shared store at db:5432 is damaged. No process logs in or refreshes without it."},
+			"The shared store at db:5432 is damaged: what needs the damaged part fails."},
 		"43 no webhooks": {With(Live(), func(f *verdict.Facts) {
 			f.Feed = Now(verdict.Feed{Expected: true, Stalled: true, Last: Noon.Add(-time.Hour), Usual: 4 * time.Minute})
 		}), "No webhook has arrived since 11:00:00 UTC; usually one arrives within 4m."},
