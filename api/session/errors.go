@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"opdeck/api/limit"
 	"opdeck/api/reach"
 )
 
@@ -18,6 +19,19 @@ const reasonTime = 2 * time.Second
 func (m *Manager) notYet(ctx context.Context, wait time.Duration) *Error {
 	return &Error{Kind: ServiceUnavailable, Public: "the session cannot be renewed yet", RetryAfter: wait,
 		Fault: m.fault(ctx)}
+}
+
+// refused is notYet, or the error of a used up budget if the newest rotation was not sent for want of a slot.
+func (m *Manager) refused(ctx context.Context, class limit.Class, wait time.Duration) error {
+	events, err := m.store.Events(ctx, m.key, 0, 50)
+	for _, e := range slices.Backward(events) {
+		if err == nil && e.Outcome == NoSlot {
+			return &limit.Exhausted{Class: class, RetryAfter: wait}
+		} else if e.Outcome != "" {
+			break
+		}
+	}
+	return m.notYet(ctx, wait)
 }
 
 // fault is that of the newest login or refresh that no success followed, whichever process made it; None if there is

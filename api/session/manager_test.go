@@ -209,8 +209,10 @@ func TestOperations(t *testing.T) {
 		}
 		w.counts(1, 1)
 		var full *limit.Exhausted
-		if err := b.Refresh(ctx); !errors.As(err, &full) || full.Class != limit.Refresh {
-			w.Fatalf("a second refresh within the minute: %v", err)
+		for range 2 {
+			if err := b.Refresh(ctx); !errors.As(err, &full) || full.Class != limit.Refresh || full.RetryAfter <= 0 {
+				w.Fatalf("a second refresh within the minute: %v", err)
+			}
 		}
 		w.good(a) // the pair is used all the same
 		if err := a.Login(ctx); err != nil {

@@ -365,7 +365,8 @@ func (m *Manager) attempt(ctx context.Context, row Row, before seen, why cause, 
 	kind, wait := m.plan(row, before, why)
 	if wait > 0 && !why.doubt {
 		if why.force {
-			return m.notYet(ctx, wait)
+			class, _ := kind.Marks()
+			return m.refused(ctx, class, wait)
 		}
 		wait += time.Duration(m.cfg.Random() * float64(m.c.PollMax)) // so that not all processes try at once
 		if sleep(ctx, wait) != nil {

@@ -15,6 +15,7 @@ import (
 	"opdeck/api"
 	"opdeck/api/elapsed"
 	"opdeck/api/endpoint"
+	"opdeck/api/limit"
 	"opdeck/api/reach"
 	"opdeck/api/secret"
 	"opdeck/api/session"
@@ -217,6 +218,9 @@ func (a factReader) waitsFor(c api.Call) string {
 // SessionError converts the session's errors to the client's: the kind sets the exit code, the hint says what to do.
 func SessionError(err error) error {
 	var e *session.Error
+	if full := (*limit.Exhausted)(nil); errors.As(err, &full) {
+		return api.NoRoom("", err)
+	}
 	if !errors.As(err, &e) {
 		return err
 	}
