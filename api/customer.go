@@ -211,6 +211,14 @@ type Link struct {
 	Raw json.RawMessage
 }
 
+// Until is when a link made at made ends; zero when the answer did not say.
+func (l Link) Until(made time.Time) time.Time {
+	if l.TTL <= 0 {
+		return time.Time{}
+	}
+	return made.Add(time.Duration(l.TTL) * time.Second)
+}
+
 // Result is the service's answer to an act that returns no object.
 type Result struct {
 	Success bool            `json:"success"`

@@ -328,7 +328,7 @@ var messages = []struct {
 	{says("Customer not found: <id>"), NotFound, RuleCustomerUnknown,
 		"The service has no such customer.", RecheckID},
 	{says("Application is not configured"), Refused, RuleApplication,
-		"The service refused this: there is no application to submit yet.", PrepareApplication},
+		"The service refused this: the application is not configured, so it cannot be submitted yet.", PrepareApplication},
 }
 
 // says matches a message in which an id may stand for each <id>.

@@ -322,7 +322,7 @@ func LockGuard(l Lock, force bool, op, what, done string) error {
 		e.Public = "The service refused to remove the " + what + " because it is locked, and does not say that this changed."
 	case l == LockUnknown && !force:
 		e.Rule, e.Remedy.Kind = RuleLockUnknown, Force
-		e.Public = "The service does not say whether the " + what + " is locked, so nothing was sent."
+		e.Public = "The service does not say whether the " + what + " is locked."
 	case !l.Is():
 		return nil
 	}

@@ -370,7 +370,7 @@ func (d *doctor) reads(ctx context.Context, a *App, ready bool) {
 		return not
 	}
 	typed(ctx, d, a, lists[0], endpoint.ListOperations, func(o api.Operation) (not []string) {
-		if o.OPID != "" && a.service.Phase(o) == api.PhaseUnknown {
+		if o.OPID != "" && o.Status != "" && a.service.Phase(o) == api.PhaseUnknown {
 			not = append(not, "a status word that opdeck does not know ([service] status_words)")
 		}
 		if o.OPID != "" {

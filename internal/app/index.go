@@ -1,10 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,12 +16,14 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/limit"
+	"opdeck/api/untrusted"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/retention"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/store/opindex"
+	"opdeck/internal/system/folder"
 	"opdeck/internal/system/wholefile"
 )
 
@@ -294,6 +298,7 @@ type Exported struct {
 // error wraps os.ErrExist and nothing is recorded.
 func (m Mirror) Export(ctx context.Context, s index.Sheet, path string,
 	progress func(done, total int)) (Exported, error) {
+	path = folder.Expand(path)
 	done := Exported{Path: path}
 	if full, err := filepath.Abs(path); err == nil {
 		done.Path = full
@@ -305,6 +310,10 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string,
 	if _, err := os.Lstat(path); err == nil {
 		return done, there
 	}
+	at, _ := filepath.Split(path)
+	if _, err := os.Stat(cmp.Or(at, ".")); err != nil { // before anything is recorded or written
+		return done, notCreated("The folder "+untrusted.Text(at).Line(200)+" "+folder.Reason(err), err)
+	}
 	var err error
 	if done.Fresh, err = m.noteExport(ctx, s); err != nil {
 		return done, err
@@ -314,7 +323,8 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string,
 	case errors.Is(err, os.ErrExist):
 		return done, there
 	case err != nil:
-		return done, &api.Error{Op: "export", Kind: api.Usage, Public: "The file cannot be created.", Err: err}
+		return done, notCreated(untrusted.Text(path).Line(200)+" cannot be created: "+
+			untrusted.Text(cause(err).Error()).Line(100)+".", err)
 	}
 	if done.Lacks, err = m.app.Index.Unreported(ctx, s.Filter, m.app.Now()); err == nil {
 		done.Rows, err = m.app.Index.Export(ctx, out, s, progress)
@@ -333,6 +343,19 @@ func (m Mirror) Export(ctx context.Context, s index.Sheet, path string,
 			Public: "The export could not be written; its file was removed.", Err: err}
 	}
 	return done, nil
+}
+
+func notCreated(why string, err error) error {
+	return &api.Error{Op: "export", Kind: api.Usage, Public: why, Err: err}
+}
+
+// cause is err without the path of a temporary file.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // IndexStatus is the content and age of the index, and the state of its sync.

@@ -42,6 +42,8 @@ func standing(r journey.Record, now time.Time) string {
 		return "finalize: unknown outcome"
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
 		return "link open"
+	case !r.LinkAt.IsZero() && !r.LinkTimed():
+		return "link created"
 	case !r.LinkAt.IsZero():
 		return "link expired"
 	case r.Applied && (len(r.Outstanding) > 0 || r.Outstanding == nil):
@@ -56,14 +58,12 @@ type JourneyStep struct {
 	Number int // from 1
 	Name   string
 	Note   string // safe to draw
-	state  journey.State
 }
 
 // JourneyColumns are the columns of a verification's checklist.
 var JourneyColumns = []Column[JourneyStep]{
 	textColumn("step", field.Layout{}, func(s JourneyStep) string { return strconv.Itoa(s.Number) + " " + s.Name }),
-	exactly(column("state", field.Layout{}, func(o Options, s JourneyStep) Cell { return s.Cell(o) }),
-		func(s JourneyStep) string { return string(s.state) }),
+	column("state", field.Layout{}, func(o Options, s JourneyStep) Cell { return s.Cell(o) }),
 	column("what", field.Layout{}, func(_ Options, s JourneyStep) Cell { return Cell{Text: s.Note, Tone: Dim} }),
 }
 
@@ -75,10 +75,9 @@ func JourneySteps(j journey.Journey) []JourneyStep {
 	last := len(j.Steps) - 1
 	out := make([]JourneyStep, len(j.Steps))
 	for i, st := range j.Steps {
-		out[i] = JourneyStep{Mark: stepMark(st), Number: i + 1, Name: safe(st.Name, 60), Note: safe(st.Note, 300),
-			state: st.State}
+		out[i] = JourneyStep{Mark: stepMark(st), Number: i + 1, Name: safe(st.Name, 60), Note: safe(st.Note, 300)}
 		if j.Next.Act != "" && stepActs[st.Key] == j.Next.Act && st.State == journey.Todo {
-			out[i].Mark = Mark{Look{SignNext, Accent}, "next"}
+			out[i].Look = Look{SignNext, Accent}
 		}
 		if st.Key == "application" && st.State == journey.Done {
 			kind := j.Application.Kind()
@@ -92,27 +91,22 @@ func JourneySteps(j journey.Journey) []JourneyStep {
 	return out
 }
 
+// stepMark is the state of a step in the word that JSON has for it.
 func stepMark(st journey.Step) Mark {
+	look := Look{SignWait, Dim}
 	switch st.State {
 	case journey.Done:
-		switch st.Key { // both are a beginning
-		case "application":
-			return Mark{Look{SignGood, Good}, "exists"}
-		case "link":
-			return Mark{Look{SignInfo, Info}, "created"}
+		if look = (Look{SignGood, Good}); st.Key == "link" { // a beginning
+			look = Look{SignInfo, Info}
 		}
-		return Mark{Look{SignGood, Good}, "done"}
 	case journey.Optional:
-		if st.Key == "outstanding" {
-			return Mark{Look{SignOff, Dim}, "not needed"}
-		}
-		return Mark{Look{SignOff, Dim}, "optional"}
+		look = Look{SignOff, Dim}
 	case journey.Blocked:
-		return Mark{Look{SignBad, Bad}, "failed"}
+		look = Look{SignBad, Bad}
 	case journey.Unclear:
-		return Mark{Look{SignUnknown, Warn}, "unknown"}
+		look = Look{SignUnknown, Warn}
 	}
-	return Mark{Look{SignWait, Dim}, "open"}
+	return Mark{look, safe(string(st.State), 20)}
 }
 
 // AskedCustomer lists the facts in a question about a customer, below the customer's id.
@@ -143,14 +137,18 @@ func AskedFinalize(id string, j journey.Journey) []Fact {
 	case j.Application.Unread:
 		app = "could not be read"
 	}
-	out = append(out, Fact{Label: "application", Value: app})
-	switch r := j.Record; {
+	return append(append(out, Fact{Label: "application", Value: app}), Outstanding(j.Record)...)
+}
+
+// Outstanding is the fact that document sets are outstanding; none if none are.
+func Outstanding(r journey.Record) []Fact {
+	switch {
 	case len(r.Outstanding) > 0:
-		out = append(out, Fact{Label: "outstanding", Value: safe(strings.Join(r.Outstanding, ", "), 600), Long: true})
+		return []Fact{{Label: "outstanding", Value: safe(strings.Join(r.Outstanding, ", "), 600), Long: true}}
 	case r.Applied && r.Outstanding == nil:
-		out = append(out, Fact{Label: "outstanding", Value: "not known: the answer to the share was lost", Long: true})
+		return []Fact{{Label: "outstanding", Value: "not known: the answer to the share was lost", Long: true}}
 	}
-	return out
+	return nil
 }
 
 // FinalizeRisk warns of outstanding document sets for which no link was created; "" for none.
@@ -236,8 +234,11 @@ func JourneyProblems(j journey.Journey) []Sentence {
 // LinkFor says for whom a link is and how often it works.
 const LinkFor = "for the customer's browser; works once"
 
-// LinkLeft says how long a link works that ends at until.
+// LinkLeft says how long a link works that ends at until; zero: the service did not say.
 func LinkLeft(o Options, until time.Time) Sentence {
+	if until.IsZero() {
+		return Sentence{Look{SignUnknown, Warn}, "its lifetime is not known"}
+	}
 	if !o.Now.Before(until) {
 		return Sentence{Look{SignBad, Bad}, "has expired"}
 	}

@@ -63,6 +63,7 @@ func TestOneStepIsNext(t *testing.T) {
 		"open sets":          {r: journey.Record{Applied: true, Outstanding: []string{"A"}}, want: "Link"},
 		"sets not known":     {r: journey.Record{Applied: true}, want: "Link"},
 		"link":               {r: journey.Record{Applied: true, LinkAt: noon, LinkUntil: noon.Add(time.Hour)}},
+		"link, not timed":    {r: journey.Record{Applied: true, LinkAt: noon.Add(-time.Hour)}, want: "Finalize"},
 		"link expired":       {r: journey.Record{Applied: true, LinkAt: noon.Add(-time.Hour), LinkUntil: noon.Add(-time.Minute)}, want: "Finalize"},
 		"share unclear":      {r: journey.Record{Unclear: true}},
 		"finalize unclear":   {r: journey.Record{FinalizeUnclear: true}},
@@ -75,7 +76,7 @@ func TestOneStepIsNext(t *testing.T) {
 			j.Steps, j.Next = journey.Steps(j.Customer, j.Application, j.Record, noon)
 			var next []string
 			for _, s := range JourneySteps(j) {
-				if s.Word == "next" {
+				if s.Sign == SignNext {
 					next = append(next, s.Name)
 				}
 			}

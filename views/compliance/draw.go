@@ -127,7 +127,7 @@ func (s *Screen) showsLink() bool { return s.link != nil && !s.finalised() }
 
 // scans reports whether the link can still be opened with a camera.
 func (s *Screen) scans() bool {
-	return s.showsLink() && len(s.code) > 0 && s.env.Now().Before(s.until) && !s.env.Theme.Linear
+	return s.showsLink() && len(s.code) > 0 && (s.until.IsZero() || s.env.Now().Before(s.until)) && !s.env.Theme.Linear
 }
 
 // fits reports whether one screenful holds the whole code.

@@ -253,7 +253,7 @@ func (s *Screen) onLink(link api.Link, at time.Time, err error) ui.Action {
 	if err != nil {
 		return ui.Failure("Creating a verification link", err)
 	}
-	s.link, s.until = &link, at.Add(time.Duration(link.TTL)*time.Second)
+	s.link, s.until = &link, link.Until(at)
 	if lines, err := widget.QR(string(link.URL)); err == nil {
 		s.code = lines
 	}
@@ -302,7 +302,7 @@ func (s *Screen) NextTick(now time.Time) time.Time {
 	if end := s.form.lapses(); !end.IsZero() {
 		_, a = format.Until(end, now)
 	}
-	if s.link != nil {
+	if s.link != nil && !s.until.IsZero() {
 		_, b = format.Until(s.until, now)
 	}
 	return ui.Sooner(a, b)

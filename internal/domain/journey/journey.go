@@ -256,7 +256,7 @@ func (j *Service) Link(ctx context.Context, cuid string) (api.Link, error) {
 	return l, j.note(ctx, cuid, err, func(r *Record) {
 		if err == nil {
 			r.LinkAt, r.Status = j.Now().UTC(), Seen{}
-			r.LinkUntil = r.LinkAt.Add(time.Duration(l.TTL) * time.Second)
+			r.LinkUntil = l.Until(r.LinkAt)
 		}
 	})
 }
@@ -324,6 +324,9 @@ func (j *Service) After(ctx context.Context, cuid string) (Next, error) {
 	_, next := Steps(api.Customer{}, api.Application{}, r, j.Now())
 	return next, nil
 }
+
+// LinkTimed reports whether the service said how long the link works.
+func (r Record) LinkTimed() bool { return r.LinkUntil.After(r.LinkAt) }
 
 // Open lists the outstanding document sets for which no link was created, safe to draw; nil: none or not known.
 func (r Record) Open() []string {
@@ -492,6 +495,9 @@ func next(share, link, finalize State, r Record, now time.Time) Next {
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
 		return wait("Wait for the customer, who opens the link and uploads what is missing. Then finalize%s.",
 			api.ActFinalize)
+	case !r.LinkAt.IsZero() && !r.LinkTimed():
+		return do("It is not known how long the link works. If the customer has uploaded everything, finalize%s; else "+
+			"create another link%s.", api.ActFinalize, api.ActLink)
 	case !r.LinkAt.IsZero():
 		return do("The link has expired. If the customer has uploaded everything, finalize%s; else create another link%s.",
 			api.ActFinalize, api.ActLink)
@@ -549,6 +555,8 @@ func linkStep(r Record, now time.Time) Step {
 	switch {
 	case !r.LinkAt.IsZero() && now.Before(r.LinkUntil):
 		s.State, s.Note = Done, "Created. It works once, until "+r.LinkUntil.UTC().Format("15:04:05")+" UTC."
+	case !r.LinkAt.IsZero() && !r.LinkTimed():
+		s.State, s.Note = Done, "Created at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC, lifetime not known."
 	case !r.LinkAt.IsZero():
 		s.State, s.Note = Done, "Created at "+r.LinkAt.UTC().Format("2006-01-02 15:04")+" UTC, expired."
 	case len(r.Outstanding) > 0 || r.BaaS || r.Applied && r.Outstanding == nil:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -114,8 +113,8 @@ func complianceLinkCommand(r *root) *cobra.Command {
 				return err
 			}
 			if r.output == "table" {
-				ends := a.Now().Add(time.Duration(l.TTL) * time.Second)
-				r.say("The link is %s; %s.", present.LinkFor, present.LinkLeft(present.Options{Now: a.Now()}, ends).Text)
+				left := present.LinkLeft(present.Options{Now: a.Now()}, l.Until(a.Now()))
+				r.say("The link is %s; %s.", present.LinkFor, left.Text)
 				if code {
 					if err := printQR(r, string(l.URL)); err != nil {
 						return err
@@ -160,10 +159,22 @@ func complianceFinalizeCommand(r *root) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.report(asSent(res.Raw, res), "Finalized. %s The service now reviews it; opdeck compliance journey %s "+
-				"shows the result.", res.Message.Line(300), args[0])
+			said := strings.TrimRight(res.Message.Line(300), ". ")
+			if said != "" {
+				said = " " + said + "."
+			}
+			return out.report(asSent(res.Raw, res), "Finalized.%s The service now reviews it; opdeck compliance journey %s "+
+				"shows the result.", said, args[0])
 		})
-		w.risk = present.FinalizeRisk(rec)
+		w.facts, w.risk = present.Outstanding(rec), present.FinalizeRisk(rec)
+		if r.yes && r.output == "table" { // without a question; JSON errors are alone on standard error
+			for _, f := range w.facts {
+				r.say("%s: %s", f.Label, f.Value)
+			}
+			if w.risk != "" {
+				r.say("%s", w.risk)
+			}
+		}
 		return w, nil
 	})
 }

@@ -25,6 +25,7 @@ import (
 	"opdeck/internal/domain/servicefilter"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
+	"opdeck/internal/system/folder"
 )
 
 // pagesAtOnce bounds the pages that a command reads to freshen the index.
@@ -64,7 +65,8 @@ func (c *choice) parse(r *root, a *app.App) (filter.OperationExpr, index.Sort, e
 	}
 	f, err := filter.Parse(c.filter)
 	if err != nil {
-		return f, index.Sort{}, usage("--%s", err)
+		return f, index.Sort{}, &api.Error{Kind: api.Usage, Public: "--" + err.Error(),
+			Hint: "opdeck operation list --help has the language of filters."}
 	}
 	s, err := index.ParseSort(c.sort)
 	if err != nil {
@@ -387,6 +389,7 @@ func operationExportCommand(r *root) *cobra.Command {
 		"CSV is UTF-8 with a byte order mark. Times are in UTC, an amount is a decimal beside a column with its currency, " +
 		"no cell has control characters, and text that a spreadsheet would run has an apostrophe before it.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
+			args[0] = folder.Expand(args[0])
 			as, err := exportFormat(r, args[0])
 			if err != nil {
 				return err

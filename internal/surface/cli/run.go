@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ import (
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/format/shellwords"
 	"opdeck/internal/store/files"
+	"opdeck/internal/system/folder"
 )
 
 // Env is the environment of one run, so that tests and SSH exec can replace it.
@@ -152,6 +154,11 @@ func (r *root) printError(err error) {
 		return
 	}
 	e := asError(err)
+	if e.Hint == seeHelp && r.row != nil {
+		named := *e
+		named.Hint = "See opdeck " + r.row.Path() + " --help."
+		e = &named
+	}
 	if r.output == "json" || r.output == "jsonl" {
 		_ = r.encode(r.env.Err, failure{*errorOf(e)}, false) // there is nowhere left to report it
 		return
@@ -334,8 +341,11 @@ func path(c *cobra.Command) string {
 	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 }
 
+// seeHelp is the hint of usage; printError puts the command in.
+const seeHelp = "See opdeck COMMAND --help."
+
 func usage(format string, args ...any) error {
-	return &api.Error{Kind: api.Usage, Public: fmt.Sprintf(format, args...), Hint: "See --help of the command."}
+	return &api.Error{Kind: api.Usage, Public: fmt.Sprintf(format, args...), Hint: seeHelp}
 }
 
 func (r *root) appOptions() app.Options {
@@ -573,10 +583,12 @@ const maxSecretInput = 16 << 10
 func (r *root) readSecret(file, prompt string) (string, error) {
 	switch {
 	case file != "":
-		b, err := os.ReadFile(file)
+		b, err := os.ReadFile(folder.Expand(file))
 		if err != nil {
-			return "", &api.Error{Kind: api.Usage, Public: "The file with the secret cannot be read.", Err: err}
+			return "", &api.Error{Kind: api.Usage, Err: err,
+				Public: "The file with the secret, " + oneLine(file) + ", " + folder.Reason(err)}
 		}
+		b = bytes.TrimPrefix(b, []byte("\ufeff"))
 		return string(b[:min(len(b), maxSecretInput)]), nil
 	case r.env.InTTY && r.env.Secret != nil:
 		s, err := r.env.Secret(prompt)
