@@ -127,7 +127,8 @@ func operationListCommand(r *root) *cobra.Command {
 		if r.output == "table" {
 			of := "total not known"
 			if l.Total != nil {
-				of = "of " + l.Total.String()
+				n, _ := l.Total.Int64() // number made it of one
+				of = "of " + format.Count(int(n))
 			}
 			defer r.say("%s %s, from the %s: %s", format.Plural(len(l.Items), "operation", "operations"), of, l.Source, l.says)
 		}
