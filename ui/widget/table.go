@@ -361,7 +361,7 @@ type marks struct {
 	order   []string // as they were marked
 	has     map[string]bool
 	last    string   // the row that was marked last: a range begins there
-	cleared []string // those that were cleared last
+	cleared []string // those that were cleared or left the list, since some were restored
 }
 
 // set marks or unmarks a row; false when no more can be marked.
@@ -391,6 +391,7 @@ func (m *marks) keep(there func(id string) bool) (lost int) {
 			return false
 		}
 		delete(m.has, id)
+		m.cleared = append(m.cleared, id)
 		return true
 	})
 	return before - len(m.order)
@@ -406,21 +407,21 @@ func (t *Table) Marks() int { return len(t.marks.order) }
 func (t *Table) Unmark() int {
 	n := len(t.marks.order)
 	if n > 0 {
-		t.marks = marks{cleared: t.marks.order}
+		t.marks = marks{cleared: append(t.marks.order, t.marks.cleared...)}
 		t.Cursor.Columns.measured = false
 	}
 	return n
 }
 
-// Remark marks again what was cleared last, as far as it is still in the list, and
-// says how many that are.
+// Remark marks again what was cleared or left the list, as far as it is in the list, and says how many that are.
 func (t *Table) Remark() (n int) {
-	for _, id := range t.marks.cleared {
-		if t.Cursor.source.IndexOf(id) >= 0 && !t.marks.has[id] && t.marks.set(id, true) {
+	t.marks.cleared = slices.DeleteFunc(t.marks.cleared, func(id string) bool {
+		there := t.Cursor.source.IndexOf(id) >= 0
+		if there && !t.marks.has[id] && t.marks.set(id, true) {
 			n++
 		}
-	}
-	t.marks.cleared = nil
+		return there
+	})
 	return n
 }
 

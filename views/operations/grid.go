@@ -429,6 +429,9 @@ func (s *Screen) HeadLines() []string {
 		view += th.Dim.Render(gap + strings.TrimSuffix(p, "."))
 	}
 	lines := s.Head(s.loader.counted(), view)
+	if s.loader.lost != "" && s.loader.rows.Len() > 0 {
+		lines = append(lines, th.Warn.Render(draw.Cut(s.loader.lost, s.W)))
+	}
 	if s.loader.lacks.Rows > 0 {
 		lines = append(lines, th.Warn.Render(draw.Cut(s.loader.lacks.String(), s.W)))
 	}

@@ -174,7 +174,7 @@ func (s *loader) reloadOnce() tea.Cmd {
 // If the index has changed since the rows were read, all is read again together.
 func (s *loader) readAbout(count bool) tea.Cmd {
 	ix, f := s.index, s.list.Filter.Shown
-	amounts, none := s.order().Amounts(), s.rows.Len() == 0 && !f.Empty()
+	amounts, none := s.order().Amounts(), s.rows.Len() == 0 && !f.Empty() || len(f.IDs()) > 1
 	judging := s.loaded + " " + s.list.Sort.By
 	judge := judging != s.judged
 	if judge {

@@ -39,6 +39,10 @@ func TestMarkedRowsAreMeant(t *testing.T) {
 	if item.Title != "2 marked operations" || !strings.HasPrefix(string(item.JSON), "[{") || strings.Count(string(item.JSON), `"opid"`) != 2 {
 		t.Errorf("%s: %s %s", item.Title, item.JSON, item.NoJSON)
 	}
+	d.keys("/", "q", "q", "x", "z", "enter", "U")
+	d.Has("No cleared marks to restore in this list.")
+	d.keys("esc", "esc", "esc", "U")
+	d.Has("2 marks restored.")
 	d.keys("esc", "U", "U")
 	d.Has("No cleared marks to restore in this list.")
 }

@@ -103,20 +103,21 @@ func onlyID(f filter.OperationExpr, typed string) string {
 	return typed
 }
 
-// Missing says, in safe sentences, how a filter that matches nothing was understood, and which of its terms no
-// operation matches even alone: the first three; of one term only how it was understood.
+// Missing says, in safe sentences, how a filter that matches nothing was understood, and which of its terms, or ids of
+// its list, no operation matches even alone: the first three; of one term only how it was understood.
 func (x *Index) Missing(ctx context.Context, f filter.OperationExpr, now time.Time) (string, error) {
 	var said strings.Builder
+	parts, several := f.Alone(), len(f.IDs()) > 1
 	for _, read := range f.Understood(now) {
-		said.WriteString(untrusted.Text(read).Line(200) + ". ")
+		if !several {
+			said.WriteString(untrusted.Text(read).Line(200) + ". ")
+		}
 	}
-	parts := f.Parts()
 	if len(parts) < 2 {
 		return strings.TrimSpace(said.String()), nil
 	}
 	var none []string
-	for _, part := range parts {
-		alone := f.Of(part)
+	for _, alone := range parts {
 		rows, err := lookup{x, now}.matching(ctx, alone, 1)
 		if err != nil {
 			return "", err
@@ -128,7 +129,10 @@ func (x *Index) Missing(ctx context.Context, f filter.OperationExpr, now time.Ti
 			break
 		}
 	}
-	if len(none) == 0 {
+	switch {
+	case len(none) == 0 && several:
+		return "", nil
+	case len(none) == 0:
 		return said.String() + "Each part matches operations, but none matches all.", nil
 	}
 	return said.String() + "Nothing matches " + strings.Join(none, ", ") + ".", nil

@@ -310,15 +310,16 @@ func (s *Syncer) ask(ctx context.Context, id string, fewer bool) (Batch, error) 
 		return Batch{}, err
 	}
 	op, sent, err := s.from.Operation(ctx, id)
-	b := Batch{Asked: []string{id}}
+	b := Batch{}
 	switch e := api.AsError(err); {
 	case err == nil:
-		b.Entries = []Entry{{Op: op, Origin: Read, Seen: sent}}
+		b = answer(id, op, sent)
 	case e.Kind == api.NotFound && (e.Rule == api.RuleOperationUnknown || e.Err != nil || fewer):
 		b.Gone = []Gone{{OPID: id, At: now}}
 	case e.Kind != api.NotFound && e.Kind != api.Refused:
 		return b, err
 	}
+	b.Asked = []string{id}
 	return b, nil
 }
 
@@ -448,7 +449,7 @@ func (s *Syncer) gap(p Progress, held int64) time.Duration {
 	return gap
 }
 
-// PassTime is the number of pages of a pass and its duration at the current rate.
+// PassTime is the number of pages of a pass and its duration at the current rate, with the pauses between them.
 func (s *Syncer) PassTime(p Progress, held int64) (pages int, took time.Duration) {
 	pages = p.pages(held)
 	gap := s.gap(p, held)

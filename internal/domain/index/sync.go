@@ -258,6 +258,15 @@ func (p Progress) latest() (at time.Time) {
 	return at
 }
 
+// answer is the answer to a single read. If it has its id in other letters, the service has none under the asked one.
+func answer(id string, op api.Operation, sent time.Time) Batch {
+	b := Batch{Entries: []Entry{{Op: op, Origin: Read, Seen: sent}}}
+	if own := string(op.OPID); own != id && strings.EqualFold(own, id) {
+		b.Gone = []Gone{{OPID: id, At: sent}}
+	}
+	return b
+}
+
 // readOwed reads one operation whose single read is due.
 func (s *Syncer) readOwed(ctx context.Context, now time.Time) error {
 	opids, err := s.index.store.Owed(ctx, now, 1)
@@ -267,7 +276,12 @@ func (s *Syncer) readOwed(ctx context.Context, now time.Time) error {
 	id := opids[0]
 	op, sent, err := s.from.Operation(ctx, id)
 	if err == nil {
-		_, err = s.index.Put(ctx, []Entry{{Op: op, Origin: Read, Seen: sent}})
+		if string(op.OPID) != id { // an odd answer: what was asked for stays as it is
+			err = s.index.store.Postpone(ctx, id, now.Add(24*time.Hour))
+		}
+		if err == nil {
+			_, err = s.index.commit(ctx, answer(id, op, sent))
+		}
 		return err
 	}
 	if k := api.KindOf(err); k != api.NotFound && k != api.Refused {

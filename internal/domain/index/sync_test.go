@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -79,7 +80,7 @@ func (s *service) Operation(ctx context.Context, opid string) (api.Operation, ti
 	defer s.mu.Unlock()
 	s.reads = append(s.reads, opid)
 	for _, o := range s.ops {
-		if string(o.OPID) == opid {
+		if strings.EqualFold(string(o.OPID), opid) {
 			return o, time.Now(), nil
 		}
 	}
@@ -204,11 +205,18 @@ func TestSyncReadsNewsDownToTheMarkAndOwedFirst(t *testing.T) {
 		if _, err := x.Event(ctx, index.Event{OPID: id, Updated: time.Now().Add(time.Hour), Seen: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
+		odd := strings.ToUpper(string(s.ops[301].OPID)) // REST spells it in other letters
+		if _, err := x.Event(ctx, index.Event{OPID: odd, Updated: time.Now(), Seen: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := x.Event(ctx, index.Event{OPID: "nowhere", Updated: time.Now(), Seen: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)
-		steps(5)
+		steps(7)
+		if n := strings.Count(strings.Join(s.reads, " "), odd); n != 1 {
+			t.Errorf("an id in other letters was read %d times: %v", n, s.reads)
+		}
 		if len(s.reads) == 0 || s.reads[0] != id && s.reads[0] != "nowhere" {
 			t.Errorf("reads %v", s.reads)
 		}

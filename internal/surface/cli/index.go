@@ -69,7 +69,7 @@ func indexCard(o present.Options, s app.IndexStatus) *table {
 	t.fact("pass", pass)
 	t.fact("last pass ended", aged(s.Pass.Finished))
 	takes := time.Duration(s.Pass.Seconds * float64(time.Second)).Round(time.Second)
-	t.fact("a pass takes", fmt.Sprintf("about %s at the current rate, %s", takes,
+	t.fact("every row is read", fmt.Sprintf("within about %s at the current rate, %s", takes,
 		format.Plural(s.Pass.Pages, "page", "pages")))
 	t.fact("pending reads", s.Owed)
 	t.fact("sync paused", s.Trouble)
@@ -165,8 +165,12 @@ func sayComparison(r *root, c index.Comparison) {
 	if r.output != "table" {
 		return
 	}
-	r.say("%s compared: %d were missing, %d had other content, %d are no longer at the service. The index is repaired.",
-		format.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom))
+	repaired := ""
+	if len(c.Missing)+len(c.Different)+len(c.Phantom) > 0 {
+		repaired = " The index is repaired."
+	}
+	r.say("%s compared: %d were missing, %d had other content, %d are no longer at the service.%s",
+		format.Plural(int(c.Compared), "operation", "operations"), len(c.Missing), len(c.Different), len(c.Phantom), repaired)
 	switch {
 	case c.Total >= 0 && c.Compared != c.Total:
 		r.say("The service reports a total of %d, but its pages show %d.", c.Total, c.Compared)

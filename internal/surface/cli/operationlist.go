@@ -292,8 +292,8 @@ func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.Oper
 	if err != nil {
 		return operationsJSON{}, err
 	}
-	if w.Total == 0 && !f.Empty() {
-		if err := sayMissing(r, ctx, a, f); err != nil {
+	if w.Total == 0 && !f.Empty() || len(f.IDs()) > 1 {
+		if err := sayMissing(r, ctx, a, f, w.Total); err != nil {
 			return operationsJSON{}, err
 		}
 	}
@@ -327,14 +327,19 @@ func sayNoted(r *root, ctx context.Context, a *app.App, f filter.OperationExpr, 
 	return err
 }
 
-// sayMissing says what was looked for, how it was understood, and the words of it that match nothing.
-func sayMissing(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) error {
+// sayMissing says which words or ids of a filter match nothing, and if nothing was found, what was looked for and how
+// it was understood.
+func sayMissing(r *root, ctx context.Context, a *app.App, f filter.OperationExpr, found int64) error {
 	missing, err := a.Index.Missing(ctx, f, a.Now())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case found == 0:
+		missing = "No operation in the local index matches “" + untrusted.Text(f.String()).Line(200) + "”. " + missing
+	case missing == "":
+		return nil
 	}
-	r.say("%s", strings.TrimSpace("No operation in the local index matches “"+untrusted.Text(f.String()).Line(200)+"”. "+
-		missing))
+	r.say("%s", strings.TrimSpace(missing))
 	return nil
 }
 

@@ -202,4 +202,8 @@ func TestNoMatchNamesTheWords(t *testing.T) {
 			t.Errorf("%q lists %q and says %q, want %q", text, ids, said, want)
 		}
 	}
+	none := "00000000-0000-4000-8000-000000000000"
+	if ids, said := l.list(l.ids[0]+" "+none, 3); len(ids) != 1 || !strings.Contains(said, "Nothing matches “"+none+"”.") {
+		t.Errorf("of a list with an unknown id it lists %q and says %q", ids, said)
+	}
 }

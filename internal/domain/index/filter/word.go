@@ -47,7 +47,11 @@ func (p *parser[T]) words(k token) Node {
 	}
 	if ids, n := p.idsFrom(k); len(ids) > 1 || len(ids) == 1 && (n > 1 || wholeID.MatchString(ids[0])) {
 		p.i += n - 1
-		return p.t.listOf(ids)
+		w := p.t.listOf(ids)
+		if len(ids) == 1 {
+			w.Means = flat(Or{w.Means, p.t.text(ids[0])})
+		}
+		return w
 	}
 	run := p.run(k)
 	for n := len(run); n > 0; n-- {
@@ -119,16 +123,26 @@ func (p *parser[T]) idsFrom(k token) (ids []string, words int) {
 }
 
 // listOf matches the records with one of the identifiers.
-func (t *Table[T]) listOf(ids []string) Node {
+func (t *Table[T]) listOf(ids []string) Word {
 	l := &Leaf{Kind: Ident, Op: Has, shown: true}
 	for _, id := range ids {
 		l.Values = append(l.Values, identValue(id))
 	}
-	w := Word{Text: strings.Join(ids, " "), Means: t.each(l), ids: ids}
-	if len(ids) == 1 {
-		w.Means = append(t.each(l), t.text(ids[0]))
+	return Word{Text: strings.Join(ids, " "), Means: t.each(l), ids: ids}
+}
+
+// Alone lists what each part of e finds alone: each term, or each identifier of a list.
+func (e Expr[T]) Alone() (out []Expr[T]) {
+	ids := e.IDs()
+	for _, id := range ids {
+		out = append(out, e.Of(e.table.listOf([]string{id})))
 	}
-	return w
+	for _, part := range e.Parts() {
+		if len(ids) == 0 {
+			out = append(out, e.Of(part))
+		}
+	}
+	return out
 }
 
 // IDs are the identifiers of a filter that is nothing but identifiers.
