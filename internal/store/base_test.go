@@ -173,7 +173,7 @@ func TestADamagedIndexIsMadeAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, from := range map[string]int64{"its header": 0, "a page": 4096} {
+	for name, from := range map[string]int64{"its header": 0, "a page": 4096, "a folder": -1} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if err := os.Chmod(dir, 0o700); err != nil {
@@ -191,7 +191,11 @@ func TestADamagedIndexIsMadeAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spoil(t, index, from)
+			if from >= 0 {
+				spoil(t, index, from)
+			} else if err := errors.Join(os.Remove(index), os.Mkdir(index, 0o700)); err != nil {
+				t.Fatal(err)
+			}
 			if s, err = open(); err != nil {
 				t.Fatal(err)
 			}

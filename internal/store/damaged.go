@@ -32,11 +32,11 @@ func DamagedSince(path string) time.Time {
 	return mark.ModTime()
 }
 
-// openIndex opens the file of the index, or a new one if it is marked as damaged. It returns an *Error of kind
-// IndexDamaged while another process has a damaged file open, and where it meets damage itself: then it opens a new one
-// the next time.
+// openIndex opens the file of the index, or a new one if it is marked as damaged or a folder. It returns an *Error of
+// kind IndexDamaged while another process has a damaged file open, and where it meets damage itself: then it opens a
+// new one the next time.
 func openIndex(ctx context.Context, path string, notice func(string)) (*DB, error) {
-	if seen, err := os.Lstat(path); err == nil && !DamagedSince(path).IsZero() {
+	if seen, err := os.Lstat(path); err == nil && (seen.IsDir() || !DamagedSince(path).IsZero()) {
 		if err := moveDamaged(ctx, path, seen, notice); err != nil {
 			return nil, err
 		}
