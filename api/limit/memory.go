@@ -262,6 +262,7 @@ type Usage struct {
 
 	Reserve int           `json:"-"` // slots that background work leaves free
 	Over    int           `json:"-"` // calls that exceeded the budget in the last minute (policy "warn")
+	Warns   bool          `json:"-"` // such calls are sent at once, and marked (policy "warn")
 	Blocked time.Duration `json:"-"` // left of a 429's not_before
 	Changes time.Duration `json:"-"` // until the line changes without further calls; 0: it does not
 	// Goes is the time until the first waiting call is sent; 0: none waits.
@@ -329,7 +330,9 @@ func (b *Budgets) Usage(ctx context.Context) ([]Usage, error) {
 	}
 	out := make([]Usage, 0, len(Classes))
 	for _, c := range Classes {
-		out = append(out, Summarise(c, b.Rule(c), state[c]))
+		u := Summarise(c, b.Rule(c), state[c])
+		u.Warns = b.warn
+		out = append(out, u)
 	}
 	return out, nil
 }
@@ -340,7 +343,9 @@ func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	return Summarise(c, b.Rule(c), state[c]), nil
+	u := Summarise(c, b.Rule(c), state[c])
+	u.Warns = b.warn
+	return u, nil
 }
 
 // Summarise converts a store's state of a class to a line for people.

@@ -362,7 +362,7 @@ func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session
 			continue
 		}
 		next := now.Add(time.Duration(u.NextSlot * float64(time.Second)))
-		b := verdict.Budget{Class: string(u.Class), Room: u.Room, Next: next, Asked: u.Blocked > 0,
+		b := verdict.Budget{Class: string(u.Class), Room: u.Room, Next: next, Warns: u.Warns, Asked: u.Blocked > 0,
 			Until: now.Add(u.Blocked)}
 		if b.Asked {
 			b.AskedT = now.Add(-u.Refused).Round(time.Second)

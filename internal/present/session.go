@@ -517,6 +517,8 @@ func (b Budget) held() string {
 	case b.left(b.Blocked) > 0:
 		return fmt.Sprintf("%s: the service asked all clients to wait; the next call is sent in %s", b.class(),
 			lasts(b.left(b.Blocked)))
+	case b.Room == 0 && b.slot() > 0 && b.Warns:
+		return b.class() + ": used up; further calls are sent at once and marked (policy warn)"
 	case b.Room == 0 && b.slot() > 0:
 		return fmt.Sprintf("%s: used up; the next call is sent in %s", b.class(), lasts(b.slot()))
 	}

@@ -447,9 +447,14 @@ func budgets(f Facts) []hit {
 					b.Class, clock(b.Until)),
 				next: Next{Do: "Nothing to do: opdeck sends the waiting calls then.", Command: "opdeck limits"}})
 		case b.Room <= 0 && b.Next.After(f.Now):
-			out = append(out, hit{since: b.Full, try: b.Next, evidence: []Evidence{one.evidence(b.Class + ": no call before " +
+			h := hit{since: b.Full, try: b.Next, evidence: []Evidence{one.evidence(b.Class + ": no call before " +
 				clock(b.Next))},
-				says: "The budget of " + b.Class + " calls is used up until " + clock(b.Next) + "." + users(b)})
+				says: "The budget of " + b.Class + " calls is used up until " + clock(b.Next) + "." + users(b)}
+			if b.Warns {
+				h.try, h.next = time.Time{}, Next{Do: "Calls are sent all the same, and marked ([limits] policy = \"warn\"): the " +
+					"service may refuse them. Slow down a script that uses most of the budget.", Command: "opdeck limits"}
+			}
+			out = append(out, h)
 		}
 	}
 	return out

@@ -105,6 +105,7 @@ type Budget struct {
 	Room   int
 	Next   time.Time // when the next call can be sent
 	Full   time.Time // since when no call is left; zero: not known
+	Warns  bool      // calls beyond it are sent at once, and marked
 	Asked  bool      // the service answered 429 within the last minutes
 	AskedT time.Time // when, and
 	Until  time.Time // until when opdeck waits
@@ -264,8 +265,8 @@ func serveCauses() []cause {
 			}}
 	}
 	return []cause{
-		row("port", Critical, []Part{PartServe, PartFeed}, Next{Do: "Stop the other program, or configure another address; " +
-			"then start opdeck serve again.", Command: "opdeck config check"},
+		row("port", Critical, []Part{PartServe, PartFeed}, Next{Do: "Correct the reason: free the address or configure " +
+			"another one, or set the secret; then start opdeck serve again.", Command: "opdeck config check"},
 			func(_ Facts, s Serve) (string, string, time.Time) {
 				for _, p := range s.Ports {
 					if p.Fault != "" {
