@@ -23,6 +23,8 @@ type palette struct {
 	s     *Shell
 	items []Choice
 	seen  map[string]bool // names of keys that have an entry or need none
+
+	ofScreen int // so many items, the first ones, are keys of the screen
 }
 
 // openPalette opens the palette over a screen.
@@ -52,6 +54,7 @@ func newPalette(s *Shell, top *openScreen) *palette {
 	for _, k := range top.screen.Keys() {
 		p.key(k)
 	}
+	p.ofScreen = len(p.items)
 	p.commands(top)
 	p.own()
 	for i, k := range keymap.All(s.win.keys.Global) {
@@ -241,16 +244,16 @@ func pressable(kind string, k keymap.Key) bool {
 	return need <= of
 }
 
-// Named finds the palette entry with exactly this name; ok is false if there is none. why is
-// the reason why it cannot be done now; do then shows the reason, too.
-func (d Driver) Named(name string) (do func() tea.Cmd, why string, ok bool) {
+// Named finds the palette entry with exactly this name; ok is false if there is none, or if it is a key of the screen
+// and that is not seen. why is the reason why it cannot be done now; do then shows the reason, too.
+func (d Driver) Named(name string, seen bool) (do func() tea.Cmd, why string, ok bool) {
 	top := d.Shell.stack.top()
 	if top == nil || name == "" {
 		return nil, "", false
 	}
 	p := newPalette(d.Shell, top)
 	hits := ranked(p.items, name)
-	if len(hits) == 0 || p.items[hits[0]].fit(name) != fitsExactly {
+	if len(hits) == 0 || p.items[hits[0]].fit(name) != fitsExactly || !seen && hits[0] < p.ofScreen {
 		return nil, "", false
 	}
 	at := hits[0]

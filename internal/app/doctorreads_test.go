@@ -108,7 +108,7 @@ func TestReadsOfAContraryService(t *testing.T) {
 		health Health
 		words  []string
 	}{
-		"operations": {Warned, []string{"3 records read", "2 have a status word", "status_words", "1 has an amount", "“value” (text)",
+		"operations": {Warned, []string{"3 records read", "1 has a status word", "1 has no status", "status_words", "1 has an amount", "“value” (text)",
 			"amount_ignore", "1 has no identifier", "1 has no sourceAmount", "1 has the member isVisible of another type (text)"}},
 		"customers": {Failed, []string{"total of 9", "“rows” (text)", "list_field"}},
 		"accounts":  {Skipped, nil},

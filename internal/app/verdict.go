@@ -493,7 +493,7 @@ func NoteServe(ctx context.Context, a *App, ports []verdict.Port, ends bool) {
 	}
 }
 
-// justBegun is how long a process that has noted itself may not be among the users of the session yet.
+// justBegun is how long a process that has noted itself may not be among the users of the session yet: its note stays.
 const justBegun = 15 * time.Second
 
 // serveFacts adds what notes and reports tell of opdeck serve on each host. Where one runs, those that ended are
@@ -519,11 +519,10 @@ func (a factReader) serveFacts(ctx context.Context, f *verdict.Facts, st session
 			if s.Runs && in.Ago > stuckAfter && o.Name != here.ID {
 				s.Silent, s.Runs = in.SeenAt.Round(time.Second), in.Sure
 			}
-		} else { // noted since the session's users were read
-			s.Runs = now.Sub(o.Seen) < justBegun
 		}
 		was, is := byHost[s.Host]
 		switch {
+		case is && !s.Runs && now.Sub(o.Seen) < justBegun:
 		case is && !s.Runs, s.Host == here.Host && !expected && !s.Runs,
 			s.Host != here.Host && !s.Runs && f.Now.Sub(last) > noteHolds:
 			over(o.Name)

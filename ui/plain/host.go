@@ -253,7 +253,7 @@ func (h *Host) take(ctx context.Context, typed string) error {
 			}
 		}
 	}
-	if do, why, ok := h.sh.Named(typed); ok && !h.home { // a word of the palette; the menu is over a screen
+	if do, why, ok := h.sh.Named(typed, !h.home); ok { // a word of the palette; the menu is over a screen
 		if why != "" {
 			h.refused = typed
 			return h.run(ctx, do())

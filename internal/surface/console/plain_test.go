@@ -203,7 +203,7 @@ func TestVerificationFromEndToEnd(t *testing.T) {
 	p.say("next", "Customers 11 to 20 of 20")
 	p.say("next", "No more pages.")
 	p.say("filter Harbour", "1. name Harbour & Finch")
-	p.say("1", "Share: optional.", "Finalize: ", "Nothing to do: the customer is accepted.")
+	p.say("1", "Share: not needed.", "Finalize: ", "Nothing to do: the customer is accepted.")
 	p.say("share "+token, "Do not type a secret after the command")
 	p.say("share", "CORPORATE: one share token", "not shown, stored or logged", "Type yes to apply")
 	p.say("yes", "The token was not applied.", "Try again")
