@@ -482,12 +482,14 @@ func (s *topLine) drawMap(keys [len(mapNames)]string, here int) string {
 		return b.String()
 	}
 	names := mapNames
-	lines := []string{line(names, "  "), line(names, " ")}
-	for _, n := range mapShort {
-		names[slices.Index(mapNames[:], n.name)] = n.short
-		lines = append(lines, line(names, " "))
+	out := line(names, "  ")
+	for next := 0; draw.Width(out) >= s.win.w && next <= len(mapShort); next++ {
+		if next > 0 {
+			names[slices.Index(mapNames[:], mapShort[next-1].name)] = mapShort[next-1].short
+		}
+		out = line(names, " ")
 	}
-	return draw.Fitting(s.win.w-1, lines...)
+	return draw.Cut(out, s.win.w-1)
 }
 
 // revealFor is how long M shows masked values.

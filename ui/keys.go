@@ -122,7 +122,10 @@ type barred struct {
 // known finds a key among those of the screen, then among the global ones.
 // The key says whether it is off; one that is on in a list is not off.
 func (s *window) known(top *openScreen, p keymap.Press) (off keymap.Key, known bool) {
-	for _, keys := range [][]keymap.Key{top.screen.Keys(), keymap.Join(s.keys.Nav, s.keys.Global)} {
+	if slices.ContainsFunc(keymap.All(s.keys.Nav), func(k keymap.Key) bool { return k.Match(p) }) {
+		return keymap.Key{}, true
+	}
+	for _, keys := range [][]keymap.Key{top.screen.Keys(), keymap.All(s.keys.Global)} {
 		for _, k := range keys {
 			switch {
 			case !k.Pressed(p):

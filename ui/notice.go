@@ -362,7 +362,7 @@ func (s *window) offered(keys []keymap.Key) []keymap.Key {
 // hintLine draws as many keys as fit completely; last are at the right edge. It gives room alternately to these, the
 // most important first, and to the others. Both margins stay empty.
 func (s *statusLine) hintLine(keys, last []keymap.Key) string {
-	var left []keymap.Key
+	left := make([]keymap.Key, 0, len(keys))
 	for _, k := range keys {
 		same := func(other keymap.Key) bool { return other.Name == k.Name }
 		if !k.Extra && k.Enabled() && !slices.ContainsFunc(last, same) && !slices.ContainsFunc(left, same) {

@@ -221,9 +221,16 @@ func sequences(s string) string {
 func Space(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
 // Pad fills s with spaces on the right to w cells; a longer s stays.
-func Pad(s string, w int) string {
-	for n := Width(s); n < w; n = Width(s) { // its end may join with a space
-		s += Space(w - n)
+func Pad(s string, w int) string { return padFrom(s, Width(s), w) }
+
+// padFrom is Pad for s of n cells.
+func padFrom(s string, n, w int) string {
+	for n < w {
+		ascii := s == "" || s[len(s)-1] < utf8.RuneSelf
+		if s += Space(w - n); ascii {
+			return s
+		}
+		n = Width(s) // its end may join with a space
 	}
 	return s
 }
@@ -237,7 +244,12 @@ func PadLeft(s string, w int) string {
 }
 
 // Fit is Cut and Pad: exactly w cells.
-func Fit(s string, w int) string { return Pad(Cut(s, w), w) }
+func Fit(s string, w int) string {
+	if n := Width(s); n <= w {
+		return padFrom(s, n, w)
+	}
+	return Pad(Cut(s, w), w)
+}
 
 // FitRight is Fit with the text at the right edge.
 func FitRight(s string, w int) string { return PadLeft(Cut(s, w), w) }

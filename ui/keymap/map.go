@@ -258,7 +258,7 @@ func All(group any) []Key {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	var out []Key
+	out := make([]Key, 0, v.NumField())
 	for i := range v.NumField() {
 		if k, ok := v.Field(i).Interface().(Key); ok {
 			out = append(out, k)

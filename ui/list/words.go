@@ -257,9 +257,11 @@ func (l *List[T]) Keys() []keymap.Key {
 	if l.Page == nil || l.Page.ID != "" {
 		usual = append(usual, keymap.All(k.Item)...)
 	}
-	for _, one := range append(usual, keymap.All(k.Nav)...) {
-		if !has(keys, one) {
-			keys = append(keys, one)
+	usual = append(usual, keymap.All(k.Nav)...)
+	keys = slices.Grow(keys, len(usual))
+	for i := range usual {
+		if !has(keys, usual[i].Name) {
+			keys = append(keys, usual[i])
 		}
 	}
 	if l.Page != nil || l.rows.Len() > 0 {
@@ -268,9 +270,14 @@ func (l *List[T]) Keys() []keymap.Key {
 	return rowless(l, keys)
 }
 
-// has reports whether a key is among keys.
-func has(keys []keymap.Key, key keymap.Key) bool {
-	return slices.ContainsFunc(keys, func(k keymap.Key) bool { return k.Name == key.Name })
+// has reports whether a key of that name is among keys.
+func has(keys []keymap.Key, name string) bool {
+	for i := range keys {
+		if keys[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // rowless returns the keys of a list without rows: those for a row are off.
@@ -299,7 +306,7 @@ func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
 		case one.Name == k.List.Open.Name:
 			one.SetHelp(one.Help().Key, open)
 			one.Long = open
-		case has(keymap.All(k.Item), *one):
+		case has(keymap.All(k.Item), one.Name):
 			one.Extra = true
 		}
 	}

@@ -92,6 +92,15 @@ func (s *screen) scroll(p *pen, lines []string) {
 	h := len(lines)
 	changed := func(y int) bool { return lines[y] != s.rows[y].src }
 	top, bottom, by, best := 0, 0, 0, minMoved-1
+	differ := 0
+	for y := range lines {
+		if changed(y) {
+			differ++
+		}
+	}
+	if differ < minMoved {
+		return
+	}
 	for d := 1 - h; d < h; d++ {
 		saved := 0
 		for y, from := max(0, -d), -1; y <= min(h, h-d); y++ {

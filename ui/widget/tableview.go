@@ -162,6 +162,7 @@ func (t *tableColumns) need() int {
 func (t *Table) drawRow(r Row, at int) string {
 	on, signs := t.Cursor.isCursor(at), t.th.Signs
 	var line strings.Builder
+	line.Grow(2 * t.Cursor.Columns.w)
 	write := func(tone theme.Tone, s string) {
 		switch {
 		case on:
