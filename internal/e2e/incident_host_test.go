@@ -31,7 +31,7 @@ func hostIncidents() map[string]incident {
 			_ = s.served.Process.Kill()
 			s.stops()
 		}),
-		"serve stands still": incident{live: true, begin: func(s *scene) {
+		"serve stands still": incident{live: true, slow: true, begin: func(s *scene) {
 			_ = s.served.Process.Signal(syscall.SIGSTOP)
 			s.alters("opdeck.db", "UPDATE session_instance SET seen_ns = seen_ns - 180000000000")
 		}, mend: func(s *scene) {

@@ -176,7 +176,7 @@ func networkIncidents() map[string]incident {
 	return map[string]incident{
 		"01 DNS":               address(func(s *scene) string { return "https://stage.invalid" }).says("stage.example.com", `stage\.invalid`),
 		"02 refused":           address(func(s *scene) string { return "http://127.0.0.1:9" }),
-		"03 connect hangs":     address(func(s *scene) string { return "http://" + silent(s) }).needs(10 * time.Second),
+		"03 connect hangs":     address(func(s *scene) string { return "http://" + silent(s) }).needs(10 * time.Second).slowly(),
 		"04 TLS expired":       certified(func(v *valid) { v.from, v.until = v.from.Add(-9*day), time.Now().Add(-2*day) }),
 		"04 TLS not valid yet": certified(func(v *valid) { v.from = time.Now().Add(2 * day) }),
 		"05 TLS name": corrected(func(s *scene) {
@@ -215,7 +215,7 @@ func networkIncidents() map[string]incident {
 		"11 proxy ignored": address(func(s *scene) string {
 			s.env = append(s.env, "HTTPS_PROXY=http://127.0.0.1:9")
 			return "https://" + silent(s)
-		}).needs(10 * time.Second),
+		}).needs(10 * time.Second).slowly(),
 		"12 proxy 407": corrected(func(s *scene) {
 			proxied(s, s.listens(func(conn net.Conn) {
 				if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {

@@ -36,7 +36,24 @@ func (i incident) afterwards() incident {
 	return i
 }
 
+// failing is an incident of a live session whose calls, and logins, are answered in one way.
+func failing(h http.HandlerFunc) incident { return answering(h).afterwards().mended(asked) }
+
 func heals(s *scene) { s.up.answers(nil) }
+
+// waited makes the service good and lets the time pass that opdeck waits until its next try.
+func waited(d time.Duration) func(s *scene) {
+	return func(s *scene) {
+		heals(s)
+		s.later(d)
+	}
+}
+
+// asked makes the service good and asks it: the server's own next call may be far away.
+func asked(s *scene) {
+	heals(s)
+	s.run(theCall...)
+}
 
 // reset makes the service good and does what the sentence says.
 func reset(s *scene) {
@@ -66,6 +83,12 @@ func (i incident) needs(d time.Duration) incident {
 	return i
 }
 
+// slowly: each surface waits for the evidence, so they are read at the same time.
+func (i incident) slowly() incident {
+	i.slow = true
+	return i
+}
+
 // unlike names a surface that does not say it.
 func (i incident) unlike(f face, why string) incident {
 	if i.without == nil {
@@ -86,9 +109,9 @@ func serviceIncidents() map[string]incident {
 	html := func(code int) http.HandlerFunc { return status(code, webPage, "Content-Type", "text/html") }
 	out := map[string]incident{
 		"10 captive page":      answering(html(200)).mended(logsIn),
-		"13 503 Retry-After":   answering(status(503, "", "Retry-After", "20")),
+		"13 503 Retry-After":   answering(status(503, "", "Retry-After", "20")).mended(waited(20 * time.Second)),
 		"14 502":               answering(html(502)),
-		"17 wrong password":    answering(status(401, `{"message":"Invalid credentials"}`)),
+		"17 wrong password":    answering(status(401, `{"message":"Invalid credentials"}`)).mended(waited(time.Minute)),
 		"18 locked 423":        answering(status(423, `{}`)).mended(reset),
 		"19 locked 403":        answering(status(403, `{"message":"Account is locked."}`)).mended(reset),
 		"20 two-factor":        answering(status(401, `{"is2fa":true}`)).mended(reset),
@@ -96,19 +119,19 @@ func serviceIncidents() map[string]incident {
 		"22 login disabled":    answering(status(403, `{"message":"API login is disabled"}`)).mended(reset),
 		"23 410":               answering(status(410, `{"message":"Use v3"}`)),
 		"24 garbage":           answering(status(200, "garbage")).mended(logsIn),
-		"70 live, then 503":    answering(status(503, "")).afterwards(),
-		"71 live, then a page": answering(html(200)).afterwards(),
-		"72 live, then 410":    answering(status(410, `{"message":"Use v3"}`)).afterwards(),
-		"73 live, then 302":    answering(status(302, "", "Location", "https://sso.example.com/")).afterwards(),
+		"70 live, then 503":    failing(status(503, "")),
+		"71 live, then a page": failing(html(200)),
+		"72 live, then 410":    failing(status(410, `{"message":"Use v3"}`)),
+		"73 live, then 302":    failing(status(302, "", "Location", "https://sso.example.com/")),
 		"25 slow": {live: true, after: 2 * time.Second, mend: heals, begin: func(s *scene) {
 			s.up.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		}},
-		"26 cut": answering(func(w http.ResponseWriter, _ *http.Request) {
+		"26 cut": failing(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = fmt.Fprint(w, `{"items":[`)
 			panic(http.ErrAbortHandler)
-		}).afterwards(),
-		"27 billing 500": {live: true, mend: heals, begin: func(s *scene) {
+		}),
+		"27 billing 500": {live: true, mend: asked, begin: func(s *scene) {
 			s.up.answers(func(w http.ResponseWriter, r *http.Request) {
 				if strings.Contains(r.URL.Path, "/billing/operation") {
 					w.WriteHeader(500)
@@ -121,10 +144,10 @@ func serviceIncidents() map[string]incident {
 				s.t.Error(got.err)
 			}
 		}},
-		"15 429 at login": answering(status(429, "", "Retry-After", "20")),
+		"15 429 at login": answering(status(429, "", "Retry-After", "20")).mended(waited(20 * time.Second)),
 		"16 429 billing": {live: true, begin: func(s *scene) {
 			s.up.answers(status(429, "", "Retry-After", "60"))
-		}, lasts: time.Minute, mend: heals},
+		}, lasts: time.Minute, mend: waited(time.Minute)},
 		"refused, wait": answering(status(403, "{}", "Retry-After", "240")).mended(reset),
 		"answer too long": answering(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"accessToken":"`+strings.Repeat("x", 9<<20)+`"}`)
@@ -156,17 +179,17 @@ func serviceIncidents() map[string]incident {
 		"33 clock behind":    dated(time.Hour + 30*time.Second),
 		"34 clock ahead":     dated(-time.Hour - 30*time.Second),
 		"500 everywhere":     answering(status(500, "")),
-		"live, then 500":     answering(status(500, "")).afterwards(),
-		"live, then 502":     answering(html(502)).afterwards(),
-		"live, then 504":     answering(status(504, "")).afterwards(),
-		"live, then garbage": answering(status(200, "garbage")).afterwards(),
+		"live, then 500":     failing(status(500, "")),
+		"live, then 502":     failing(html(502)),
+		"live, then 504":     failing(status(504, "")),
+		"live, then garbage": failing(status(200, "garbage")),
 	}
 	for _, one := range verdicttest.Shapes {
 		kind := "application/json"
 		if strings.HasPrefix(one.Body, "<") {
 			kind = "text/html"
 		}
-		out["live, then "+one.Shape] = answering(status(one.Status, one.Body, "Content-Type", kind)).afterwards()
+		out["live, then "+one.Shape] = failing(status(one.Status, one.Body, "Content-Type", kind))
 	}
 	return out
 }

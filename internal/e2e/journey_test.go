@@ -15,6 +15,7 @@ import (
 
 // TestFirstRun is an empty home: no config, no state, nothing asked.
 func TestFirstRun(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		home := t.TempDir()
 		x := start(t, w, h, home, nil, "--still")
@@ -45,6 +46,7 @@ func TestFirstRunLives(t *testing.T) {
 
 // TestDocuments is the journey of an operation's documents.
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, width, height int) {
 		w := newWorld(t, sandbox.Options{}, "")
 		op := w.operations()[0]
@@ -114,6 +116,7 @@ func shared(t *testing.T, w *world, x *terminal, kind, token string) {
 
 // TestCustomer carries verifications from the token to the end.
 func TestCustomer(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, width, height int) {
 		w := newWorld(t, sandbox.Options{Operations: 300}, "")
 		x := w.console(width, height)
@@ -145,6 +148,7 @@ func TestCustomer(t *testing.T) {
 // TestEverywhere visits what is left: the other screens, the palette, help, the
 // filter, raw JSON, copies, and the keys of the display.
 func TestEverywhere(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, width, height int) {
 		w := newWorld(t, sandbox.Options{}, "")
 		x := w.console(width, height)

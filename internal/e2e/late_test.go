@@ -22,6 +22,7 @@ import (
 // command says that it does not know; a look after the delivery finds the state, and the
 // request is listed until its time is over.
 func TestLateDelivery(t *testing.T) {
+	t.Parallel()
 	for _, write := range allWrites(t) {
 		if !write.readable {
 			continue
@@ -90,6 +91,7 @@ func (w *otherWorld) timeIsOver() {
 // TestColleagueRemovesTheSame: a gateway gives up on a removal, and a colleague removes the same document. The document
 // is removed; our request may still arrive, and until then it is not restored. Then it is, and stays.
 func TestColleagueRemovesTheSame(t *testing.T) {
+	t.Parallel()
 	for _, arrives := range []bool{true, false} {
 		t.Run(fmt.Sprint("arrives ", arrives), func(t *testing.T) {
 			t.Parallel()
@@ -154,6 +156,7 @@ var mayArrive = regexp.MustCompile(`had no answer and may still arrive until (\d
 // between could be undone by it, so that it is refused and sends nothing, also when a read
 // shows the removal. Once its time is over it goes through.
 func TestTheOppositeWaits(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{202, 504} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
@@ -262,6 +265,7 @@ func TestNeverSent(t *testing.T) {
 // without an open job. Any answers in any order are replace's
 // TestAnyAnswersAnyKills; here each answer meets two steps.
 func TestReplaceOutcomes(t *testing.T) {
+	t.Parallel()
 	names := []string{"200 {}", "200 success", "204", "502 html", "cut", "no answer"}
 	for k, step := range []api.ActKind{api.ActRemoveDocument, api.ActAttachDocument, api.ActUploadDocument} {
 		t.Run(string(step), func(t *testing.T) {

@@ -237,6 +237,7 @@ var notReported = []string{"nothing was changed", "was not done", "Try again", "
 // and each other write every fifth one (OPDECK_TEST_LONG=1: all), in turn; and each refusal comes with one of
 // its statuses.
 func TestOutcomes(t *testing.T) {
+	t.Parallel()
 	every := 5
 	if long() {
 		every = 1

@@ -74,6 +74,7 @@ func (w *world) journeyDone() {
 
 // TestJourneyByCommand: share, link, finalize with each shape.
 func TestJourneyByCommand(t *testing.T) {
+	t.Parallel()
 	for _, spec := range journeyShapes {
 		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +95,7 @@ func TestJourneyByCommand(t *testing.T) {
 
 // TestJourneyPlain: the same in the plain mode.
 func TestJourneyPlain(t *testing.T) {
+	t.Parallel()
 	for _, spec := range plainShapes {
 		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
 			t.Parallel()
@@ -118,6 +120,7 @@ func TestJourneyPlain(t *testing.T) {
 
 // TestJourneyOnScreen: the same on the Compliance screen.
 func TestJourneyOnScreen(t *testing.T) {
+	t.Parallel()
 	for _, spec := range screenShapes {
 		t.Run(strings.NewReplacer("/", " ", "=", " ").Replace(spec), func(t *testing.T) {
 			t.Parallel()

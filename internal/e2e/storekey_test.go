@@ -14,6 +14,7 @@ import (
 // the key that they have in memory; no other process starts, makes a key or logs in, and each says why. A person who gives
 // the tokens up gets a new key at the price of one login, and the process with the old one stops.
 func TestADeletedKey(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	var logins atomic.Int64
 	s.up.answers(func(w http.ResponseWriter, r *http.Request) {

@@ -74,6 +74,7 @@ func (k task) tries(i int) bool { return k.do != nil && (k.often || i%3 == 0 || 
 // TestTasks does what people do, and holds docs/tasks.md to it: exactly so many keys,
 // and no call more. On a busy machine the last call of a task may be late and is missed.
 func TestTasks(t *testing.T) {
+	t.Parallel()
 	took := make([]taskTook, len(tasks))
 	var mu sync.Mutex
 	t.Run("tasks", func(t *testing.T) {

@@ -19,6 +19,7 @@ const unreadPair = `{"accessToken":"SECRETaccess","refreshToken":"SECRETrefresh"
 // TestAnUnreadLogin: a login that is answered with 200 in a way that cannot be read is sent once in five minutes by all
 // processes, killed ones and new ones as well, and every surface counts it.
 func TestAnUnreadLogin(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter)
 		says   string

@@ -13,6 +13,7 @@ import (
 // TestViewerGuessesNothing: a person who may not reveal account numbers cannot
 // find them by a filter of the command either; others can.
 func TestViewerGuessesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, sandbox.Options{}, "role = \"viewer\"\n")
 	op := w.operations()[0]
 	var one struct {

@@ -27,8 +27,10 @@ const fastEnough = time.Second
 // console and changes the row in the list and the open operation, in the console
 // that receives and in one of another process that shares the store.
 func TestWebhookChangesScreens(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []store.Engine{store.SQLite, store.Postgres} {
 		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
 			url := storetest.URL(t, engine)
 			w := hooked(t, url)
 			op := w.operations()[0]
