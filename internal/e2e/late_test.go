@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -42,7 +41,8 @@ func TestLateDelivery(t *testing.T) {
 // late1 runs a write whose act is done only after the command has ended.
 func (w *otherWorld) late1(write aWrite, how otherAnswer) {
 	w.t.Helper()
-	how.hold = make(chan struct{})
+	hold, arrive := w.holds()
+	how.hold = hold
 	w.answers(write.kind, how)
 	args, key := write.object(w, 1)
 	if got := w.run(append(args, "-o", "json")...); got.code != 7 {
@@ -51,7 +51,7 @@ func (w *otherWorld) late1(write aWrite, how otherAnswer) {
 	if rows := w.unsettled(7, "--settle"); len(rows) != 1 || rows[0].State != "unknown" {
 		w.t.Errorf("unsettled: %v", rows)
 	}
-	close(how.hold)
+	arrive()
 	w.until("the late delivery", func() bool { _, done := w.counts(write.kind, key); return done == 1 })
 	if rows := w.unsettled(7, "--settle"); len(rows) != 1 || rows[0].State != "seen" {
 		w.t.Errorf("after the delivery: %v", rows)
@@ -98,9 +98,7 @@ func TestColleagueRemovesTheSame(t *testing.T) {
 			w := newOtherWorld(t)
 			op := w.newOperation()
 			doc := w.documentOf(op)
-			hold := make(chan struct{})
-			arrive := sync.OnceFunc(func() { close(hold) })
-			defer arrive()
+			hold, arrive := w.holds()
 			w.answers(api.ActRemoveDocument, otherAnswer{status: 503, kind: "text/html", body: page502, hold: hold})
 			w.mu.Lock()
 			w.came = func(api.ActKind) { op.documents = nil }
@@ -161,7 +159,7 @@ func TestTheOppositeWaits(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			w := newOtherWorld(t)
-			hold := make(chan struct{})
+			hold, arrive := w.holds()
 			w.answers(api.ActRemoveDocument, otherAnswer{status: status, hold: hold})
 			op := w.newOperation()
 			doc := w.documentOf(op)
@@ -177,7 +175,7 @@ func TestTheOppositeWaits(t *testing.T) {
 			if other := w.run("document", "attach", op.opid, w.fileOf(op), "--yes"); other.code != 7 {
 				t.Errorf("another document: exit code %d, want 7\n%s%s", other.code, other.out, other.err)
 			}
-			close(hold)
+			arrive()
 			w.until("the late removal", func() bool { _, done := w.counts(api.ActRemoveDocument, op.opid); return done == 1 })
 			w.run("operation", "get", op.opid) // any read shows the removal
 			if got := w.run(restore...); got.code != 5 {
@@ -230,12 +228,12 @@ func (w *otherWorld) until(what string, ok func() bool) {
 func TestALookInTimeFindsIt(t *testing.T) {
 	t.Parallel()
 	w := newPatientWorld(t, 20*time.Second, 20*time.Second) // the second look is after 2 s
-	hold := make(chan struct{})
+	hold, arrive := w.holds()
 	w.answers(api.ActRemoveDocument, otherAnswer{status: 502, hold: hold})
 	args, opid := theWrite(t, api.ActRemoveDocument).object(w, 1)
 	go func() {
 		w.until("the removal", func() bool { sent, _ := w.counts(api.ActRemoveDocument, opid); return sent == 1 })
-		close(hold)
+		arrive()
 	}()
 	if got := w.run(args...); got.code != 0 {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)

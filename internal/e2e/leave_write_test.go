@@ -44,8 +44,8 @@ func TestLeavingWhileAnAnswerHangs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newPatientWorld(t, 5*time.Second, settleWait)
-			how := otherAnswer{way: "hang", hold: make(chan struct{})}
-			w.answers(c.kind, how)
+			hold, arrive := w.holds()
+			w.answers(c.kind, otherAnswer{way: "hang", hold: hold})
 			x := start(t, 120, 40, w.home, []string{"PW=secret-password", "OPDECK_CONFIG=" + filepath.Join(w.home, "opdeck.toml")})
 			x.shows("operations")
 			key := c.send(w, x)
@@ -69,7 +69,7 @@ func TestLeavingWhileAnAnswerHangs(t *testing.T) {
 			if rows := w.unsettled(7, "--settle"); len(rows) != 1 || rows[0].State != "unknown" {
 				t.Errorf("unsettled: %v", rows)
 			}
-			close(how.hold)
+			arrive()
 			w.until("the late delivery", func() bool { _, done := w.counts(c.kind, key); return done == 1 })
 			if rows := w.unsettled(7, "--settle"); len(rows) != 1 || rows[0].State != "seen" {
 				t.Errorf("the state is there, the request has no answer of its own: %v", rows)

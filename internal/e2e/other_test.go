@@ -81,6 +81,15 @@ func (o *other) answers(kind api.ActKind, how otherAnswer) {
 	o.next[kind] = how
 }
 
+// holds is what holds a write until arrive is called, or the test ends: a test that fails meanwhile does not wait for it.
+func (o *other) holds() (hold chan struct{}, arrive func()) {
+	o.t.Helper()
+	hold = make(chan struct{})
+	arrive = sync.OnceFunc(func() { close(hold) })
+	o.t.Cleanup(arrive)
+	return hold, arrive
+}
+
 func newOther(t testing.TB) *other {
 	o := &other{t: t, ops: map[string]*otherOperation{}, customers: map[string]*otherCustomer{}, sent: map[string]int{}, done: map[string]int{}, next: map[api.ActKind]otherAnswer{},
 		hook: map[string]any{"enabled": true, "hookUrl": "https://old.example/", "jwtSecret": strings.Repeat("s", 32), "hookCustomer": true, "hookOperation": true, "hookDepositAccount": true, "hookCounterparty": true}}

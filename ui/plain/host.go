@@ -323,8 +323,8 @@ func (h *Host) selectRow(n int) bool {
 }
 
 const (
-	// grace is how long commands are waited for while no screen says that it waits:
-	// the one that still runs then waits for events, not for an answer.
+	// grace is how long commands are waited for while no screen says that it waits and
+	// none answers: the one that still runs then waits for events, not for an answer.
 	grace = 300 * time.Millisecond
 	// leaveIn is how long a store that hangs may hold up what is said before a prompt.
 	leaveIn = 2 * time.Second
@@ -461,6 +461,9 @@ func (h *Host) settle(ctx context.Context) error {
 		}
 		select {
 		case r := <-h.loop.results:
+			if !h.loop.running[r.id] { // more may follow from an answer
+				calm = time.Time{}
+			}
 			h.loop.take(r, h.update)
 		case <-done:
 			done = nil

@@ -102,8 +102,8 @@ func TestMemoryOfARealConsole(t *testing.T) {
 
 // New consoles, to their first frame: one after the other, and eight people at a time. Clients and server share this
 // host's processors with other work, so the rate is only reported, and the server's cost of one console is checked where
-// many come at a time: fifty a second must take at most one processor. One after the other, a second of a server's own
-// work is part of each.
+// many come at a time: fifty a second must take at most one processor. Beside other packages, whose work empties the
+// processor's caches, twice as much. One after the other, a second of a server's own work is part of each.
 func TestNewConsolesASecond(t *testing.T) {
 	p, pid, _ := apart(t)
 	p.console(p.login(api.Admin))
@@ -112,9 +112,12 @@ func TestNewConsolesASecond(t *testing.T) {
 		w := p.console(c)
 		_, _ = w.Close(), c.Close()
 	}
-	n, most := 100, 20*time.Millisecond
-	if raceOn {
-		n, most = 30, 160*time.Millisecond
+	n, most := 30, 40*time.Millisecond
+	switch {
+	case raceOn:
+		most = 160 * time.Millisecond
+	case os.Getenv("OPDECK_TEST_LONG") == "1":
+		n, most = 100, 20*time.Millisecond
 	}
 	for _, people := range []int{1, 8} {
 		began, used := time.Now(), processor(pid)
