@@ -19,8 +19,7 @@ var errNoObject = errors.New("api: the record is not a JSON object")
 // ReadRecord decodes JSON into the struct that v points to; it does not call v's UnmarshalJSON. Each member is read in
 // the form of the service's documents only: under exactly its name, a text from a text, a number from a number, a flag
 // from true or false. A value of any other form never loses the record: it leaves its field at zero and a whole number
-// at -1; Unknown lists it, and Raw keeps it. Of a repeated member the last one counts, but for amounts, locks and lists
-// none does.
+// at -1; Unknown lists it, and Raw keeps it. Of a repeated member none counts.
 //
 // The tag "also" of a field lists names that are tried, in this order, if its own member is missing or empty: the
 // documents use several. ReadRecord fails if b is not JSON, or neither an object nor null.
@@ -70,7 +69,7 @@ type layout struct {
 	set    func(v jsontree.Value, to reflect.Value) // reads a v that fits
 	checks bool                                     // the type is a checker
 	odd    func(v jsontree.Value, to reflect.Value) // marks to as not known if v does not fit; nil: to stays empty
-	once   bool                                     // a second member of its name makes it not known
+	once   bool                                     // a second member of its name, in any spelling, makes it not known
 }
 
 // checker looks at the value that it was just read from, which may not fit.
@@ -210,15 +209,18 @@ func elementsOf(v jsontree.Value) []jsontree.Value {
 // readRecord reads an object into a struct.
 func (l *layout) readRecord(v jsontree.Value, to reflect.Value) {
 	to.SetZero()
+	var seen, twice uint64 // of l.fields
 	for name, m := range v.Members() {
 		if i := l.place(name); i >= 0 {
+			twice, seen = twice|seen&(1<<i), seen|1<<i
 			l.fields[i].layout.read(m, to.FieldByIndex(l.fields[i].index))
 		}
 	}
-	for _, f := range l.fields {
+	for i, f := range l.fields {
 		at := to.FieldByIndex(f.index)
-		if f.layout.once && spelt(v, f.name) > 1 {
+		if twice&(1<<i) != 0 || f.layout.once && spelt(v, f.name) > 1 {
 			f.doubled(v.Member(f.name), at)
+			continue
 		}
 		for _, name := range f.also {
 			if m := v.Member(name); at.IsZero() && m.Kind() != 0 {
@@ -232,8 +234,8 @@ func (l *layout) readRecord(v jsontree.Value, to reflect.Value) {
 func (f field) doubled(m jsontree.Value, to reflect.Value) {
 	if s, is := to.Addr().Interface().(single); is {
 		s.twice(m)
-	} else {
-		to.SetZero()
+	} else if to.SetZero(); to.Kind() == reflect.Int64 {
+		to.SetInt(-1)
 	}
 }
 
@@ -456,22 +458,35 @@ func replaced(path string, v jsontree.Value) (out []Field) {
 	return out
 }
 
-// HasFlag reports whether a record has a member of that name that says yes or no. A record that was made here, and so
-// is empty, counts as having each.
+// HasFlag reports whether a record has one member of that name, and it says yes or no. A record that was made here, and
+// so is empty, counts as having each.
 func HasFlag(record json.RawMessage, name string) bool {
-	for _, usual := range []string{":true", ":false"} { // found without parsing the record
-		if bytes.Contains(record, []byte(`"`+name+`"`+usual)) {
-			return true
-		}
-	}
-	return len(record) == 0 || isFlag(ParseJSON(record).Member(name))
+	return hasOne(record, name, isFlag, "true", "false")
 }
 
-// HasText reports whether a record has a member of that name that is a text, perhaps an empty one. A record that was
-// made here, and so is empty, counts as having each.
+// HasText reports whether a record has one member of that name, and it is a text, perhaps an empty one. A record that
+// was made here, and so is empty, counts as having each.
 func HasText(record json.RawMessage, name string) bool {
-	if len(record) == 0 || bytes.Contains(record, []byte(`"`+name+`":"`)) { // found without parsing the record
+	return hasOne(record, name, isKind(jsontree.String), `"`)
+}
+
+// hasOne reports whether a record has one member of that name, and it fits. One that begins as usual is found without
+// parsing the record.
+func hasOne(record json.RawMessage, name string, fits func(jsontree.Value) bool, usual ...string) bool {
+	label := []byte(`"` + name + `":`)
+	if len(record) == 0 {
 		return true
 	}
-	return ParseJSON(record).Member(name).Kind() == jsontree.String
+	if at := bytes.Index(record, label); at >= 0 && bytes.Count(record, label) == 1 {
+		value := string(record[at+len(label):])
+		return slices.ContainsFunc(usual, func(start string) bool { return strings.HasPrefix(value, start) }) ||
+			fits(ParseJSON(record).Member(name))
+	}
+	n, from := 0, ParseJSON(record)
+	for other := range from.Members() {
+		if other == name {
+			n++
+		}
+	}
+	return n == 1 && fits(from.Member(name))
 }

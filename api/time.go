@@ -26,6 +26,9 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// twice implements single.
+func (t *Time) twice(v jsontree.Value) { *t = Time{Raw: untrusted.Text(v.Raw())} }
+
 // timeIn reads a moment; null and a missing one are none.
 func timeIn(v jsontree.Value) Time {
 	if v.Kind() == jsontree.String || v.Null() {

@@ -64,18 +64,26 @@ type Field[T any] struct {
 	Locks func(T) Locks
 
 	// Reported reports whether the record has a value for a Count, Flag or Text, whose zero value does not show it;
-	// nil: it always has.
+	// nil: it always has, but for an empty Code, ID or Party.
 	Reported func(T) bool
 }
 
-// IsReported reports whether the record has the field; a missing value is neither zero nor no.
-func (f Field[T]) IsReported(r T) bool { return f.Reported == nil || f.Reported(r) }
+// IsReported reports whether the record has the field; a missing value is neither zero nor no nor empty.
+func (f Field[T]) IsReported(r T) bool {
+	switch {
+	case f.Reported != nil:
+		return f.Reported(r)
+	case f.Kind == Code, f.Kind == ID, f.Kind == Party:
+		return f.Text(r) != ""
+	}
+	return true
+}
 
-// YesNo is a Flag as a word; "–" if not reported.
+// YesNo is a Flag as a word; "?" if not reported.
 func (f Field[T]) YesNo(r T) string {
 	switch {
 	case !f.IsReported(r):
-		return "–"
+		return "?"
 	case f.Flag(r):
 		return "yes"
 	default:
@@ -395,24 +403,21 @@ func (f Field[T]) Sheet() []SheetColumn[T] {
 		}})
 	case f.Locks != nil:
 		out = append(out, SheetColumn[T]{"locked_" + f.Name, func(r T) csvcell.Cell {
-			switch n := f.Locks(r); {
-			case !f.IsReported(r):
-				return csvcell.Cell{}
-			case n.Unknown > 0:
+			n := f.Locks(r)
+			if !f.IsReported(r) || n.Unknown > 0 {
 				return csvcell.Text("?")
-			default:
-				return csvcell.Number(strconv.Itoa(n.Locked))
 			}
+			return csvcell.Number(strconv.Itoa(n.Locked))
 		}})
 	}
 	return out
 }
 
-// csv is the field in a CSV file; one that the record does not have is empty.
+// csv is the field in a CSV file; "?" if the record does not have it.
 func (f Field[T]) csv(r T) csvcell.Cell {
 	switch {
 	case !f.IsReported(r):
-		return csvcell.Cell{}
+		return csvcell.Text("?")
 	case f.Kind == Money:
 		return amountCell(f.Money(r))
 	case f.Kind == Time:

@@ -61,7 +61,10 @@ var Counterparties = New(
 		Column:  Layout{Min: 16, Flex: 3}, Text: api.Counterparty.Name},
 	Field[api.Counterparty]{Name: "status", JSON: "accounts.status", Kind: Code, Status: true, Sortable: true,
 		About:  "the status words of its accounts",
-		Column: Layout{Min: 19, Max: 30, Flex: 1}, Text: statusesOf, Says: countedStatuses},
+		Column: Layout{Min: 19, Max: 30, Flex: 1}, Text: statusesOf, Says: countedStatuses,
+		Reported: func(p api.Counterparty) bool {
+			return p.Accounts != nil && len(p.Accounts) == 0 || statusesOf(p) != ""
+		}},
 	Field[api.Counterparty]{Name: "accounts", JSON: "accounts", Kind: Count, Sortable: true,
 		About: "how many accounts it has", Example: "accounts>1",
 		Column:   Layout{Min: 8, HidePriority: 3},
@@ -297,8 +300,9 @@ var Operations = New(
 		Money:  func(o api.Operation) api.Money { return o.CurrentBalanceAmount.Sum }},
 	Field[api.Operation]{Name: OpCustomer, JSON: "customer.name", Kind: Text, Sortable: true,
 		About: "the customer's name, or the whole identifier", Example: "customer:acme",
-		Column: Layout{Min: 20, Max: 40, Flex: 2, Least: 6, Shows: "customer name"},
-		Text:   func(o api.Operation) untrusted.Text { return o.Customer.Name }},
+		Column:   Layout{Min: 20, Max: 40, Flex: 2, Least: 6, Shows: "customer name"},
+		Text:     func(o api.Operation) untrusted.Text { return o.Customer.Name },
+		Reported: func(o api.Operation) bool { return o.Customer.Name != "" }},
 	Field[api.Operation]{Name: OpCUID, JSON: "customer.cuid", Kind: ID,
 		About:  "the customer's identifier",
 		Column: Layout{Min: 13, Max: 36, HidePriority: hidden, Least: 8, Shows: "customer id"},
@@ -357,11 +361,12 @@ var Tariffs = New(
 		Column: Layout{Min: 3, Max: 5, Flex: 1}, Text: func(t api.Tariff) untrusted.Text { return t.To }},
 	Field[api.Tariff]{Name: "type", JSON: "operationType", Kind: Code, Sortable: true,
 		About: "the operations that it applies to", Example: "type:WITHDRAW",
-		Column: Layout{Min: 10, HidePriority: 3}, Text: func(t api.Tariff) untrusted.Text { return t.OperationType }},
+		Column: Layout{Min: 10, HidePriority: 3}, Text: func(t api.Tariff) untrusted.Text { return t.OperationType },
+		Reported: anyTariff},
 	Field[api.Tariff]{Name: "payment", JSON: "paymentType", Kind: Code, Sortable: true,
 		About: "the payment type; EMPTY, shown as any, means every payment type of the currency", Example: "payment:SWIFT",
 		Column: Layout{Min: 7, Max: 10, Flex: 1}, Text: func(t api.Tariff) untrusted.Text { return t.PaymentType },
-		Says: paymentTypeOf},
+		Says: paymentTypeOf, Reported: anyTariff},
 	Field[api.Tariff]{Name: "percent", JSON: "percent", Kind: Text, About: "the share of the amount that is charged",
 		Column: Layout{Min: 7, Max: 12, Align: Decimal},
 		Text:   func(t api.Tariff) untrusted.Text { return untrusted.Text(t.Percent) }, Says: percentOf},
@@ -371,7 +376,7 @@ var Tariffs = New(
 	Field[api.Tariff]{Name: "cuid", JSON: "customerId", Kind: ID, Sortable: true,
 		About: "the customer that it applies to, or the identifier's beginning", Example: "cuid:DqCsgSE",
 		Column: Layout{Min: 13, Max: 26, Flex: 1, HidePriority: 2, CutMiddle: true},
-		Text:   func(t api.Tariff) untrusted.Text { return t.CUID }},
+		Text:   func(t api.Tariff) untrusted.Text { return t.CUID }, Reported: anyTariff},
 	Field[api.Tariff]{Name: "id", JSON: "id", Kind: ID, About: "the rule's identifier, or its beginning", Example: "id:12",
 		Column: Layout{Min: 6, Max: 26, HidePriority: 4, CutMiddle: true},
 		Text:   func(t api.Tariff) untrusted.Text { return untrusted.Text(t.ID) }},
@@ -379,6 +384,9 @@ var Tariffs = New(
 		Example: "others:max",
 		Column:  Layout{Min: 20, Flex: 3}, Text: api.Tariff.Others},
 )
+
+// anyTariff: a rule names only what limits it, so that what it does not name is no gap.
+func anyTariff(api.Tariff) bool { return true }
 
 // paymentTypeOf is the payment type in words: the service's EMPTY stands for any.
 func paymentTypeOf(t api.Tariff) untrusted.Text {

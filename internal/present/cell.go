@@ -265,6 +265,9 @@ func ColumnOf[T any](c *field.Catalogue[T], name string) Column[T] {
 // CellOf is the cell of a record's field.
 func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 	out := Cell{Tone: Plain}
+	if !f.IsReported(r) {
+		return Cell{Text: "?", Tone: Warn}
+	}
 	if f.Column.Dim {
 		out.Tone = Dim
 	}
@@ -315,8 +318,6 @@ func (o Options) lock(l api.Lock) Cell {
 func count[T any](o Options, f field.Field[T], r T) string {
 	n := f.Count(r)
 	switch {
-	case !f.IsReported(r):
-		return "–"
 	case f.Bytes:
 		return format.Size(int64(n))
 	case n == 0 && f.Column.NoZero:
@@ -334,8 +335,6 @@ func count[T any](o Options, f field.Field[T], r T) string {
 func text[T any](o Options, f field.Field[T], r T, tone Tone) Cell {
 	value := shown(o, f, r)
 	switch {
-	case !f.IsReported(r):
-		return Cell{Text: "?", Tone: Warn}
 	case f.Nothing != "" && value == f.Nothing:
 		return Cell{Text: "–", Tone: Dim}
 	case f.Status:
@@ -363,6 +362,9 @@ const exactMillis = "2006-01-02 15:04:05.000"
 
 // FactsOf returns the facts of a record's field: its value and a note if that is suspicious.
 func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
+	if !f.IsReported(r) {
+		return []Fact{{Label: f.Name, Value: "?", Tone: Warn}}
+	}
 	switch f.Kind {
 	case field.Money:
 		return o.Money(f.Name, f.Money(r))
@@ -383,14 +385,11 @@ func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
 
 // exactCount is a number as a fact: bytes are rounded, with the exact number.
 func exactCount[T any](f field.Field[T], r T) string {
-	switch n := f.Count(r); {
-	case !f.IsReported(r):
-		return "–"
-	case f.Bytes:
+	n := f.Count(r)
+	if f.Bytes {
 		return format.Size(int64(n)) + " (" + format.Count(n) + " bytes)"
-	default:
-		return format.Count(n)
 	}
+	return format.Count(n)
 }
 
 // Fields returns the facts of these fields of a record.

@@ -117,7 +117,7 @@ func sideFacts[T any](o Options, c *field.Catalogue[T], account T, side string, 
 			continue
 		}
 		value := shown(o, f, account)
-		facts := Text(f.Name, value, "–")
+		facts := Text(f.Name, value, "?")
 		facts[0].Name, facts[0].Opens = side+" "+f.Name, to
 		facts[0].Stop = f.Kind == field.ID && string(value) == to.ID
 		out = append(out, facts...)

@@ -217,7 +217,7 @@ func (g *grid) heading(o index.TotalsOrder) string {
 	case g.currencies == nil:
 		return "amount paid"
 	}
-	return cmp.Or(draw.Line(o.Currency, 12), "(none)") + " paid"
+	return cmp.Or(draw.Line(o.Currency, 12), "?") + " paid"
 }
 
 // sorted is the column of the order; -1 if there is none.

@@ -79,7 +79,7 @@ func TestASecondGrouping(t *testing.T) {
 		t.Errorf("asked by %v", asked)
 	}
 	said := strings.Join(d.list.Content().Sections[0].Lines, "\n")
-	for _, want := range []string{"From 2026-01-01 to 2026-02-09", "all statuses: 9 operations, 123,456,789,012,345.67 EUR, 0.50 USD", "PENDING, WITHDRAW: 5 operations", "(none): 4 operations"} {
+	for _, want := range []string{"From 2026-01-01 to 2026-02-09", "all statuses: 9 operations, 123,456,789,012,345.67 EUR, 0.50 USD", "PENDING, WITHDRAW: 5 operations", "?: 4 operations"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said in\n%s", want, said)
 		}
@@ -147,7 +147,7 @@ func TestTotalsAreSorted(t *testing.T) {
 	first("PENDING")
 	d.keys("s")
 	d.Has("▌USD paid ▲", "▌ ")
-	first("(none)")
+	first("?")
 	d.keys("tab")
 	if got := d.list.Content().Sections[0].Title; !strings.HasSuffix(got, "sorted by USD paid, smallest first") {
 		t.Errorf("said as %q", got)

@@ -343,7 +343,7 @@ type Window struct {
 type Sum struct {
 	Currency untrusted.Text
 	Count    int64
-	Amount   *apd.Decimal // exact
+	Amount   *apd.Decimal // exact; nil: no amount is known
 	Bad      int64        // of Count: missing or non-numeric amounts, not in Amount
 }
 

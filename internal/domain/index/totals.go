@@ -52,7 +52,7 @@ func (g Group) Bad() (n int64) {
 	return n
 }
 
-// Label is the group's value for display.
+// Label is the group's value for display, "?" if it is not known.
 func (g Group) Label() string {
 	switch {
 	case g.Name != "":
@@ -60,7 +60,7 @@ func (g Group) Label() string {
 	case g.Key != "":
 		return g.Key.Line(60)
 	}
-	return "(none)"
+	return "?"
 }
 
 // By is a grouping.
@@ -237,18 +237,18 @@ func (u unit) bars(from []Day, most int) ([]Day, bool) {
 
 // GroupValue is the value that a group of operations shares.
 type GroupValue struct {
-	By    By     `json:"by"`
-	Value string `json:"value"`          // code, currency, identifier, or the day, Monday or month
-	Name  string `json:"name,omitempty"` // of a customer or counterparty
+	By    By      `json:"by"`
+	Value *string `json:"value"`          // code, currency, identifier, or the day, Monday or month; null: not known
+	Name  string  `json:"name,omitempty"` // of a customer or counterparty
 }
 
 // TotalsLine is one exact sum: of a group in a currency.
 type TotalsLine struct {
 	Groups     []GroupValue `json:"groups"`
-	Currency   string       `json:"currency"`
+	Currency   *string      `json:"currency"` // null: not known
 	Operations int64        `json:"operations"`
 	Unusable   int64        `json:"unusable"` // operations without a numeric amount, not in the sum
-	Sum        string       `json:"sum"`      // exact decimal
+	Sum        *string      `json:"sum"`      // exact decimal; null: no amount is known
 
 	amount *apd.Decimal
 }
@@ -294,12 +294,25 @@ func (o TotalsOrder) compare(a, b Group) int {
 		return o.directed(cmp.Compare(a.Count, b.Count))
 	case TotalsSum:
 		x, y := a.Sum(o.Currency), b.Sum(o.Currency)
-		if x == nil || y == nil {
-			return valuesFirst(x != nil, y != nil)
-		}
-		return o.directed(x.Amount.Cmp(y.Amount))
+		return o.sums(x.decimal(), y.decimal())
 	}
 	return o.texts(cmp.Or(a.Name, a.Key), cmp.Or(b.Name, b.Key))
+}
+
+// decimal is the amount; nil if there is none.
+func (s *Sum) decimal() *apd.Decimal {
+	if s == nil {
+		return nil
+	}
+	return s.Amount
+}
+
+// sums compares sums; one that is not known is last.
+func (s Sort) sums(a, b *apd.Decimal) int {
+	if a == nil || b == nil {
+		return valuesFirst(a != nil, b != nil)
+	}
+	return s.directed(a.Cmp(b))
 }
 
 func (s Sort) directed(c int) int {
@@ -347,7 +360,7 @@ func (g Group) Lines(by []By, order Sort) []TotalsLine {
 		return out
 	}
 	currency := func(l TotalsLine) int {
-		return slices.IndexFunc(g.Sums, func(s Sum) bool { return string(s.Currency) == l.Currency })
+		return slices.IndexFunc(g.Sums, func(s Sum) bool { return string(s.Currency) == orEmpty(l.Currency) })
 	}
 	slices.SortStableFunc(out, func(a, b TotalsLine) int {
 		switch order.Field {
@@ -356,7 +369,7 @@ func (g Group) Lines(by []By, order Sort) []TotalsLine {
 		case "unusable":
 			return order.directed(cmp.Compare(a.Unusable, b.Unusable))
 		case TotalsSum:
-			return cmp.Or(cmp.Compare(currency(a), currency(b)), order.directed(a.amount.Cmp(b.amount)))
+			return cmp.Or(cmp.Compare(currency(a), currency(b)), order.sums(a.amount, b.amount))
 		}
 		return order.texts(untrusted.Text(a.names()[column]), untrusted.Text(b.names()[column]))
 	})
@@ -367,15 +380,35 @@ func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
 	var out []TotalsLine
 	if len(by) == 0 {
 		for _, s := range g.Sums {
-			out = append(out, TotalsLine{within, string(s.Currency), s.Count, s.Bad, s.Amount.Text('f'), s.Amount})
+			line := TotalsLine{Groups: within, Currency: orNull(string(s.Currency)), Operations: s.Count, Unusable: s.Bad}
+			if line.amount = s.Amount; s.Amount != nil {
+				line.Sum = orNull(s.Amount.Text('f'))
+			}
+			out = append(out, line)
 		}
 		return out
 	}
 	for _, part := range g.Parts {
-		group := GroupValue{by[0], string(part.Key), string(part.Name)}
+		group := GroupValue{by[0], orNull(string(part.Key)), string(part.Name)}
 		out = append(out, part.lines(by[1:], append(slices.Clip(within), group))...)
 	}
 	return out
+}
+
+// orNull is a text for JSON, null if it is empty: not known.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// orEmpty is the inverse of orNull.
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // TotalsHead returns the columns of a table of totals.
@@ -394,33 +427,42 @@ func TotalsHead(by []By) []string {
 
 // Cells returns the line as people read it, in the columns of TotalsHead; the last three are numbers.
 func (l TotalsLine) Cells() []string {
-	digits, _ := format.Digits(l.Currency)
-	return append(l.names(), format.Count(int(l.Operations)), format.Count(int(l.Unusable)),
+	digits, _ := format.Digits(orEmpty(l.Currency))
+	return append(l.shown(), format.Count(int(l.Operations)), format.Count(int(l.Unusable)),
 		format.Number(l.amount, digits))
 }
 
 // Row returns the line for a spreadsheet, in the columns of TotalsHead.
 func (l TotalsLine) Row() []csvcell.Cell {
 	var out []csvcell.Cell
-	for _, name := range l.names() {
+	for _, name := range l.shown() {
 		out = append(out, csvcell.Text(name))
 	}
 	return append(out, csvcell.Number(strconv.FormatInt(l.Operations, 10)),
-		csvcell.Number(strconv.FormatInt(l.Unusable, 10)), csvcell.Amount(l.amount, l.Currency))
+		csvcell.Number(strconv.FormatInt(l.Unusable, 10)), csvcell.Amount(l.amount, orEmpty(l.Currency)))
 }
 
-// names are the values of the groups and the currency.
+// shown are the names as people read them, "?" for one that is not known.
+func (l TotalsLine) shown() []string {
+	out := l.names()
+	for i := range out {
+		out[i] = cmp.Or(out[i], "?")
+	}
+	return out
+}
+
+// names are the values of the groups and the currency, empty if not known.
 func (l TotalsLine) names() []string {
 	var out []string
 	named := false
 	for _, g := range l.Groups {
-		if out = append(out, g.Value); g.By == ByCustomer || g.By == ByCounterparty {
+		if out = append(out, orEmpty(g.Value)); g.By == ByCustomer || g.By == ByCounterparty {
 			out = append(out, g.Name)
 		}
 		named = named || g.By == ByCurrency
 	}
 	if !named {
-		out = append(out, l.Currency)
+		out = append(out, orEmpty(l.Currency))
 	}
 	return out
 }

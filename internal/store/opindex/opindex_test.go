@@ -453,6 +453,10 @@ func checkSums(rt testing.TB, what string, sums []index.Sum, want []api.Operatio
 	}
 	for _, s := range sums {
 		c := string(s.Currency)
+		if s.Amount == nil && s.Count == bad[c] && counts[c] == bad[c] { // not known
+			delete(exact, c)
+			continue
+		}
 		got, ok := new(big.Rat).SetString(s.Amount.Text('f'))
 		if !ok || exact[c] == nil || got.Cmp(exact[c]) != 0 || s.Count != counts[c] || s.Bad != bad[c] {
 			rt.Fatalf("%q: %s %s (%d, bad %d), want %v (%d, bad %d)", what, c, s.Amount.Text('f'), s.Count, s.Bad, exact[c], counts[c], bad[c])

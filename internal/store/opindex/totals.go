@@ -194,6 +194,10 @@ func keyNanos(key string) (*big.Int, bool) {
 }
 
 func (t *total) sum(currency string) index.Sum {
+	out := index.Sum{Currency: untrusted.Text(currency), Count: t.count, Bad: t.bad}
+	if t.bad == t.count {
+		return out
+	}
 	v := new(big.Int).Mul(big.NewInt(t.hi), bigBillion)
 	v.Add(v, big.NewInt(t.lo)).Mul(v, bigBillion).Add(v, big.NewInt(t.nanos))
 	if t.large != nil {
@@ -205,7 +209,8 @@ func (t *total) sum(currency string) index.Sum {
 		digits := d.NumDigits() + int64(d.Exponent)
 		_, _ = apd.BaseContext.WithPrecision(uint32(digits)+1).Quantize(d, d, 0) // fits by construction
 	}
-	return index.Sum{Currency: untrusted.Text(currency), Count: t.count, Amount: d, Bad: t.bad}
+	out.Amount = d
+	return out
 }
 
 // partyName is the display name of a party.

@@ -193,14 +193,10 @@ func untold(o api.Operation, name string) bool { return !field.Operations.Get(na
 
 // lacks reports whether the answer had no value for a field of the catalogue, or for FieldLock.
 func lacks(o api.Operation, name string) bool {
-	switch name {
-	case FieldLock:
+	if name == FieldLock {
 		return LacksLock(o)
-	case field.OpReference, field.OpComment:
-		return untold(o, name)
 	}
-	f := field.Operations.Get(name)
-	return !f.IsReported(o) || f.Text != nil && f.Text(o) == ""
+	return untold(o, name)
 }
 
 // unnamed reports whether the operation has an identifier in that field whose name nobody has told. Words without a
