@@ -43,13 +43,14 @@ func accountListCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-func accountGetCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Account]) error {
-		acc, err := endpoint.Do(ctx, a.Client, endpoint.GetAccount, args[0])
-		if err != nil {
-			return err
-		}
-		return out.card(acc, card(present.Account(r.options(ctx, a), acc)))
+func accountGetCommand(r *root) *cobra.Command { return gets(r, endpoint.GetAccount, present.Account) }
+
+// gets is a command that prints the record of an id.
+func gets[T any](r *root, call endpoint.Endpoint[string, T],
+	sections func(present.Options, T) []present.Section) *cobra.Command {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string) (record[T], error) {
+		v, err := endpoint.Do(ctx, a.Client, call, args[0])
+		return card(v, sections(r.options(ctx, a), v)...), err
 	})
 }
 
@@ -69,14 +70,7 @@ func counterpartyListCommand(r *root) *cobra.Command {
 }
 
 func counterpartyGetCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out one[api.Counterparty]) error {
-		p, err := endpoint.Do(ctx, a.Client, endpoint.GetCounterparty, args[0])
-		if err != nil {
-			return err
-		}
-		return out.card(p, card(present.Counterparty(r.options(ctx, a), p)))
-	})
+	return gets(r, endpoint.GetCounterparty, present.Counterparty)
 }
 
 var tariffCommands = commands{act.TariffLimits: tariffLimitsCommand, act.TariffCommissions: tariffCommissionsCommand}
@@ -89,29 +83,21 @@ func tariffCommissionsCommand(r *root) *cobra.Command {
 	return tariffsCommand(r, endpoint.ListCommissions, "from", "to", "type", "payment", "percent", "fixed", "cuid")
 }
 
-// tariffsCommand lists rules with these columns.
+// tariffsCommand lists rules with these columns, and one for each member without a Go field, under the service's name.
 func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[api.Tariff]],
 	columns ...string) *cobra.Command {
 	var q api.TariffQuery
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out many[pageJSON[api.Tariff], api.Tariff]) error {
+	cmd := prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string) (page[api.Tariff], error) {
 		p, err := endpoint.Do(ctx, a.Client, call, q)
-		if err != nil {
-			return err
-		}
-		return out.print(pageJSON[api.Tariff]{p.Items, p.Page, p.Total}, p.Items,
-			tariffTable(r.options(ctx, a), p.Items, columns...))
+		o := r.options(ctx, a)
+		return pageOf(p, p.Items, listed(o, append(present.Columns(field.Tariffs, columns...),
+			present.Members(o, p.Items)...), p.Items)), err
 	})
 	cmd.Flags().StringVar(&q.From, "from", "", "the currency paid from, by its code")
 	cmd.Flags().StringVar(&q.To, "to", "", "the currency paid in, by its code")
 	cmd.Flags().StringVar(&q.CUID, "customer", "", "id of the customer that they apply to")
 	pageFlags(cmd, &q.Page, &q.Size, "rules per page")
 	return cmd
-}
-
-// tariffTable has columns of the catalogue, and one for each member without a Go field, under the service's name.
-func tariffTable(o present.Options, items []api.Tariff, columns ...string) *table {
-	return listed(o, append(present.Columns(field.Tariffs, columns...), present.Members(o, items)...), items)
 }
 
 // read reads the file named by an argument, or standard input for -, up to max bytes; tooLarge is the error for more.

@@ -205,7 +205,7 @@ func (r *root) refused(ctx context.Context, a *app.App) error {
 	return err
 }
 
-// asked is a prepared write: its question and how to send it.
+// asked is the question of a prepared write.
 type asked struct {
 	object act.Object
 	typed  string         // the id whose end must be typed in a production context
@@ -213,29 +213,28 @@ type asked struct {
 	risk   string         // more than the act's own
 	now    string         // what a yes does, where a second person approves
 	waits  string         // what it needs of the budgets, if it has to wait for them
-	send   func(ctx context.Context) error
 }
 
-// asks makes the body of a command with a confirmation: prepare reads what the question needs and sends nothing.
-func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string) (asked, error)) func(*cobra.Command,
-	[]string) error {
+// asks makes the body of a command with a confirmation: prepare reads what the question needs, sends nothing, and
+// returns what sends.
+func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string) (asked, func(context.Context) error,
+	error)) func(*cobra.Command, []string) error {
 	return r.do(func(ctx context.Context, a *app.App, args []string) error {
-		w, err := prepare(ctx, a, args)
+		w, send, err := prepare(ctx, a, args)
 		if err != nil {
 			return err
 		}
-		consent, now, err := r.consent(ctx, a, w)
-		if err != nil {
+		var consent api.Consent
+		if consent, w.now, err = r.consent(ctx, a, w); err != nil {
 			return err
 		}
-		w.now = now
 		if !r.yes && !r.dryRun {
 			w.waits = waits(ctx, a, r.row)
 		}
 		if err := r.confirm(ctx, w); err != nil {
 			return err
 		}
-		if err := r.write(api.WithConsent(ctx, consent), w.send); err != nil {
+		if err := r.write(api.WithConsent(ctx, consent), send); err != nil {
 			return err
 		}
 		for _, c := range evidence.Of(ctx).About("") {
@@ -343,10 +342,10 @@ type buildJSON struct {
 
 func versionCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Prints version, commit and build."}
-	return alone(r, cmd, func(_ context.Context, _ []string, out one[buildJSON]) error {
+	return alone(r, cmd, func(context.Context, []string) (record[buildJSON], error) {
 		b := r.env.Build
-		return out.data(buildJSON{runtime.GOARCH, b.Built, b.Commit, runtime.Version(), runtime.GOOS, r.env.Version},
-			b.about(r.env.Version))
+		return line(buildJSON{runtime.GOARCH, b.Built, b.Commit, runtime.Version(), runtime.GOOS, r.env.Version},
+			b.about(r.env.Version)), nil
 	})
 }
 

@@ -47,54 +47,35 @@ func requestOf(q approval.Request) requestJSON {
 		RequestedBy: q.Requester.Name, Until: q.Expires}
 }
 
-func requestsOf(list []approval.Request) []requestJSON {
-	out := make([]requestJSON, len(list))
-	for i, q := range list {
-		out[i] = requestOf(q)
-	}
-	return out
-}
-
 func approvalListCommand(r *root) *cobra.Command {
 	var status []string
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out listOf[requestJSON]) error {
-		var states []approval.State
+	cmd := prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string) (listOf[requestJSON],
+		error) {
 		for _, s := range status {
 			if !slices.Contains(approvalStates, approval.State(s)) {
-				return usage("--status must be open, approved, denied, lapsed, spent or void, not %q", s)
+				return listOf[requestJSON]{}, usage("--status must be open, approved, denied, lapsed, spent or void, not %q", s)
 			}
-			states = append(states, approval.State(s))
 		}
-		list, err := a.Approvals.List(ctx, states...)
-		if err != nil {
-			return err
-		}
-		items := requestsOf(list)
-		return out.print(items, items, listed(r.options(ctx, a), present.RequestListed, list).
-			none("No requests. A write creates one where the context has approval = \"second_person\"."))
+		found, err := a.Approvals.List(ctx, mapped(status, func(s string) approval.State { return approval.State(s) })...)
+		return items(mapped(found, requestOf), listed(r.options(ctx, a), present.RequestListed, found).
+			none("No requests. A write creates one where the context has approval = \"second_person\".")), err
 	})
 	cmd.Flags().StringSliceVar(&status, "status", nil, "only these: open, approved, denied, lapsed, spent, void")
 	return cmd
 }
 
 func approvalShowCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out one[requestJSON]) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string) (record[requestJSON], error) {
 		q, err := a.Approvals.Show(ctx, args[0])
 		if err != nil {
-			return err
+			return record[requestJSON]{}, err
 		}
-		if err := out.card(requestOf(q), card(present.Request(r.options(ctx, a), q))); err != nil ||
-			r.output != "table" ||
-			q.State != approval.Open {
-			return err
+		out := card(requestOf(q), present.Request(r.options(ctx, a), q)...)
+		if q.State == approval.Open && q.Digest != "" { // a role that sees no digests decides nothing
+			out = out.says("To decide: opdeck approval approve %s or deny %s, with --digest %s to name exactly this request.",
+				q.ID, q.ID, q.Digest)
 		}
-		if q.Digest != "" { // a role that sees no digests decides nothing
-			r.say("To decide: opdeck approval approve %s or deny %s, with --digest %s to name exactly this request.", q.ID, q.ID,
-				q.Digest)
-		}
-		return nil
+		return out, nil
 	})
 }
 
@@ -119,23 +100,20 @@ func approvalDecideCommand(r *root, sentence func(approval.Request) string, need
 			"requester, and both of you must use SSH, or both the same host. This does not stop root or\n" +
 			"people who know the password of the account or of the store. Use --digest (from approval show) to name exactly " +
 			"the request that you read."}
-	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[requestJSON]) (asked, error) {
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string) (w asked, _ sending[requestJSON], err error) {
 		if needsReason && strings.TrimSpace(reason) == "" {
-			return asked{}, usage("--reason is required; the requester sees it")
+			return w, nil, usage("--reason is required; the requester sees it")
 		}
-		w := asked{typed: args[0], send: func(ctx context.Context) error {
+		w.typed = args[0]
+		if !r.yes {
+			var q approval.Request
+			q, err = a.Approvals.Show(ctx, args[0])
+			w.facts, w.risk = present.Decision(present.Options{Now: a.Now()}, q, reason), act.Consequence(q.Act.Kind)
+		}
+		return w, func(ctx context.Context) (record[requestJSON], error) {
 			q, err := decide(a.Approvals, ctx, args[0], digest, reason)
-			if err != nil {
-				return err
-			}
-			return out.report(requestOf(q), "%s", sentence(q))
-		}}
-		if r.yes {
-			return w, nil
-		}
-		q, err := a.Approvals.Show(ctx, args[0])
-		w.facts, w.risk = present.Decision(present.Options{Now: a.Now()}, q, reason), act.Consequence(q.Act.Kind)
-		return w, err
+			return value(requestOf(q)).says("%s", sentence(q)), err
+		}, err
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "kept with the decision and in the audit trail")
 	cmd.Flags().StringVar(&digest, "digest", "", "digest of the request that you read")
@@ -149,16 +127,13 @@ func noteAddCommand(r *root) *cobra.Command {
 		"opdeck's store for\n" +
 		"everyone who uses it, and are never sent to the service. A note cannot be changed. The audit trail records\n" +
 		"who wrote one about what, without its text."}
-	return prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[note.Note]) error {
+	return prints(r, cmd, func(ctx context.Context, a *app.App, args []string) (record[note.Note], error) {
 		object, id, err := noted(ctx, a, args[0])
 		if err != nil {
-			return err
+			return record[note.Note]{}, err
 		}
 		n, err := a.Notes.Add(ctx, object, id, strings.Join(args[1:], " "))
-		if err != nil {
-			return err
-		}
-		return out.report(n, "Note saved about %s %s.", n.Object, n.ID)
+		return value(n).says("Note saved about %s %s.", n.Object, n.ID), err
 	})
 }
 
@@ -186,23 +161,16 @@ func noteListCommand(r *root) *cobra.Command {
 	var text string
 	cmd := &cobra.Command{Long: "Lists the notes about an operation or a customer, or about all, newest first: at most " +
 		"200."}
-	printsList(r, cmd, func(ctx context.Context, a *app.App, args []string, out listOf[note.Note]) error {
-		var list []note.Note
-		var err error
-		switch {
-		case text != "":
-			list, err = a.Notes.Find(ctx, text, note.Kept)
-		case len(args) > 0:
-			list, err = a.Notes.About(ctx, "", args[0])
-		default:
-			list, err = a.Notes.About(ctx, "", "")
-		}
-		if err != nil {
-			return err
+	prints(r, lists(cmd), func(ctx context.Context, a *app.App, args []string) (_ listOf[note.Note], err error) {
+		var found []note.Note
+		if text != "" {
+			found, err = a.Notes.Find(ctx, text, note.Kept)
+		} else {
+			found, err = a.Notes.About(ctx, "", strings.Join(args, ""))
 		}
 		o := r.options(ctx, a)
 		o.Zone = cmp.Or(o.Zone, time.UTC)
-		return out.print(list, list, listed(o, present.NoteListed, list).none("No notes."))
+		return items(found, listed(o, present.NoteListed, found).none("No notes.")), err
 	})
 	cmd.Flags().StringVar(&text, "text", "", "only notes that contain this, in any case")
 	return cmd
@@ -213,11 +181,8 @@ var notifyCommands = commands{act.NotifyTest: notifyTestCommand}
 func notifyTestCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Sends a notice that is marked as a test to the command or address of [notify],\n" +
 		"once and at once, from this host. The exit code is 1 if the receiver did not take it."}
-	return prints(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[notify.Notice]) error {
+	return prints(r, cmd, func(ctx context.Context, a *app.App, _ []string) (record[notify.Notice], error) {
 		n, err := app.NoticesOf(a).Try(ctx, r.env.Getenv)
-		if err != nil {
-			return err
-		}
-		return out.report(n, "Sent: test notice %s to %s.", n.ID, a.Config.Notify.To())
+		return value(n).says("Sent: test notice %s to %s.", n.ID, a.Config.Notify.To()), err
 	})
 }

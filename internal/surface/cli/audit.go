@@ -34,20 +34,20 @@ func auditListCommand(r *root) *cobra.Command {
 	var phase, from, until, operation, customer, expr string
 	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time as\n" +
 		"filters do: 2026-01-31, 2026-01-31T12:00Z, monday, \"26 Nov\", or how long ago (2h, 30m)."}
-	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[recordsJSON, recordJSON]) error {
-		var err error
+	type records = view[recordsJSON, recordJSON]
+	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out records, err error) {
 		if q.From, err = r.when("from", from, a.Now()); err != nil {
-			return err
+			return out, err
 		}
 		if q.Until, err = r.when("until", until, a.Now()); err != nil {
-			return err
+			return out, err
 		}
 		q.Phase = audit.Phase(phase)
 		if !slices.Contains([]audit.Phase{"", audit.PhaseIntent, audit.PhaseOutcome, audit.PhaseNote}, q.Phase) {
-			return usage("--phase must be intent, outcome or note, not %q", phase)
+			return out, usage("--phase must be intent, outcome or note, not %q", phase)
 		}
 		if q.Limit < 1 || q.Limit > 1000 {
-			return usage("--limit must be from 1 to 1000")
+			return out, usage("--limit must be from 1 to 1000")
 		}
 		if operation != "" {
 			q.Object, q.ID = "operation", operation
@@ -57,21 +57,15 @@ func auditListCommand(r *root) *cobra.Command {
 		}
 		f, err := auditfilter.Parse(expr)
 		if err != nil {
-			return usage("%s", err)
+			return out, usage("%s", err)
 		}
 		found, err := auditfilter.Find(ctx, a.Audit.Reader, q, f.In(r.zone), a.Now())
-		if err != nil {
-			return err
+		all := mapped(found.Entries, recordOf)
+		out = list(recordsJSON{all, found.Next}, all, listed(r.options(ctx, a), present.AuditListed, found.Entries))
+		if found.Next != 0 {
+			out = out.says("For older records: --before %d", found.Next)
 		}
-		items := make([]recordJSON, len(found.Entries))
-		for i, e := range found.Entries {
-			items[i] = recordOf(e)
-		}
-		if found.Next != 0 && r.output == "table" {
-			defer r.say("For older records: --before %d", found.Next)
-		}
-		return out.print(recordsJSON{items, found.Next}, items, listed(r.options(ctx, a), present.AuditListed,
-			found.Entries))
+		return out, err
 	})
 	f := cmd.Flags()
 	f.StringVar(&expr, "filter", "", "only what matches this filter (docs/filter.md)")
@@ -167,16 +161,15 @@ func auditCheckpointCommand(r *root) *cobra.Command {
 		"goes to standard error, as the line that [audit] keys of other hosts take.\n\n" +
 		"--new-key creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
 		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
-		func(ctx context.Context, a *app.App, _ []string, out one[checkpointJSON]) error {
+		func(ctx context.Context, a *app.App, _ []string) (out record[checkpointJSON], err error) {
 			s, err := a.Audit.Prover.NewestNote(ctx)
 			if err != nil {
-				return err
+				return out, err
 			}
 			key := a.Audit.Prover.VerifierKey(s.Chain)
-			if r.output == "table" {
-				r.say("The key of this host: %s", key)
-			}
-			return out.text(checkpointJSON{s.Chain, s.N, s.At, s.Note, key}, s.Note)
+			out = value(checkpointJSON{s.Chain, s.N, s.At, s.Note, key}).says("The key of this host: %s", key)
+			out.lines = s.Note
+			return out, nil
 		})
 	cmd.Flags().BoolVar(&r.newKey, "new-key", false, "create the key of this host, where the trail began without it")
 	return cmd
@@ -190,24 +183,22 @@ type settledJSON struct {
 
 func auditSettleCommand(r *root) *cobra.Command {
 	var note string
-	cmd := prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[settledJSON]) error {
+	cmd := prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string) (record[settledJSON], error) {
 		if note == "" {
-			return usage("--note is required: write what you found")
+			return record[settledJSON]{}, usage("--note is required: write what you found")
 		}
-		if err := a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note); err != nil {
-			return err
-		}
-		return out.report(settledJSON{note, args[0]}, "Settled. The trail keeps the outcome as unknown, with your note.")
+		return value(settledJSON{note, args[0]}).says("Settled. The trail keeps the outcome as unknown, with your note."),
+			a.Trail().Settle(ctx, api.ActorOf(ctx), args[0], note)
 	})
 	cmd.Flags().StringVar(&note, "note", "", "what you found")
 	return cmd
 }
 
-// printReport prints a verification; its exit code is the verdict's.
-func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
-	o := present.Options{Sign: textSign}
+// verified is a verification; its exit code is the verdict's.
+func verified(rep audit.Report) record[audit.Report] {
+	o, out := present.Options{Sign: textSign}, value(rep)
 	verdict, _, found := present.Verified(o, rep)
-	text := verdict.Text + "\n"
+	out.lines = verdict.Text + "\n"
 	for _, c := range rep.Against {
 		sign := present.SignBad
 		switch c.Result {
@@ -216,27 +207,24 @@ func printReport(r *root, rep audit.Report, out one[audit.Report]) error {
 		case audit.Restored:
 			sign = present.SignWarn
 		}
-		text += textSign(sign) + " " + oneLine(fmt.Sprintf("%s: a checkpoint for %d records of %s: %s", c.File, c.Records,
-			moment(c.At), c.Text)) + "\n"
+		out.lines += textSign(sign) + " " + oneLine(fmt.Sprintf("%s: a checkpoint for %d records of %s: %s", c.File,
+			c.Records, moment(c.At), c.Text)) + "\n"
 	}
 	for _, f := range found {
 		if len(f.Lines) > 0 {
-			text += f.Title + ":\n"
+			out.lines += f.Title + ":\n"
 		}
 		for _, l := range f.Lines {
-			text += "  " + l.Line(o) + "\n"
+			out.lines += "  " + l.Line(o) + "\n"
 		}
-	}
-	if err := out.text(rep, text); err != nil {
-		return err
 	}
 	if code := rep.Exit(); code != audit.ExitIntact {
-		if r.output == "table" && (len(rep.Problems) > 0 || len(rep.Unknown) == 0) {
-			r.say("Do not change the store or the checkpoint files, and tell the administrator.")
+		out.exit = exitError(code)
+		if len(rep.Problems) > 0 || len(rep.Unknown) == 0 {
+			out = out.says("Do not change the store or the checkpoint files, and tell the administrator.")
 		}
-		return exitError(code)
 	}
-	return nil
+	return out
 }
 
 func auditUnsettledCommand(r *root) *cobra.Command {
@@ -246,35 +234,27 @@ func auditUnsettledCommand(r *root) *cobra.Command {
 		"they may still arrive, also where a read shows the wanted state (seen). It also lists those of\n" +
 		"the last day that no read showed in time. Consoles and opdeck serve keep checking them;\n" +
 		"--settle checks now. With --settle the exit code is 7 while one may still arrive, else 0."}
-	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[unsettledJSON]) error {
+	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out listOf[unsettledJSON], err error) {
 		var looked error
 		if settle {
 			looked = a.Follow.Look(ctx, true)
 		}
 		pending, err := a.Follow.Pending(ctx)
-		if err != nil {
-			return err
-		}
-		list := make([]unsettledJSON, len(pending))
 		open := false
-		for i, row := range pending {
-			list[i] = unsettledOf(row)
+		for _, row := range pending {
 			evidence.Note(ctx, row.Why())
 			open = open || row.State != followup.NotSeen
 		}
-		err = out.print(list, list, listed(r.options(ctx, a), present.UnsettledListed, pending).
+		out = items(mapped(pending, unsettledOf), listed(r.options(ctx, a), present.UnsettledListed, pending).
 			none("No writes with an unknown outcome."))
-		if err == nil && len(list) > 0 && r.output == "table" {
-			r.say("Where no read can prove the outcome: check the object, then run opdeck audit settle REF --note \"what you " +
-				"found\".")
+		if len(pending) > 0 {
+			out = out.says("Where no read can prove the outcome: check the object, then run opdeck audit settle REF --note " +
+				"\"what you found\".")
 		}
-		switch {
-		case err != nil || !settle:
-			return err
-		case looked == nil && open:
-			return exitError(api.UnknownOutcome.Exit())
+		if out.exit = looked; settle && looked == nil && open {
+			out.exit = exitError(api.UnknownOutcome.Exit())
 		}
-		return looked
+		return out, err
 	})
 	cmd.Flags().BoolVar(&settle, "settle", false, "check each of them now")
 	return cmd
@@ -324,7 +304,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 		"input.\n\n" +
 		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a checkpoint of --against, or another\n" +
 		"trail; or it could not be read."}
-	report := also[audit.Report](r, cmd, "")
+	report := also[audit.Report, audit.Report](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && len(against) == 0 {
 			return usage("FILE goes with --against")
@@ -342,7 +322,7 @@ func auditVerifyCommand(r *root) *cobra.Command {
 			if len(notes) == 0 { // a note of another trail says nothing about this one
 				app.NoteAudit(ctx, a, rep)
 			}
-			return printReport(r, rep, report)
+			return report(verified(rep))
 		})
 	}
 	cmd.Flags().StringArrayVar(&against, "against", nil, "a kept checkpoint to compare with; may be given several times")

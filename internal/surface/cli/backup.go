@@ -39,27 +39,22 @@ func backupCommand(r *root) *cobra.Command {
 		"a passphrase opdeck reads the whole file back; for a recipient it compares the bytes, because only\n" +
 		"the identity opens it.\n\n" +
 		"Exit 1 if the snapshot was written and its audit trail is not intact, as the store's is not."}
-	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[app.Backup]) error {
+	prints(r, cmd, func(ctx context.Context, a *app.App, args []string) (out record[app.Backup], err error) {
 		if err := app.Backable(a.Config); err != nil {
-			return err
+			return out, err
 		}
 		key, err := sealing(r, ctx, a.Config.Backup, keys)
 		if err != nil {
-			return err
+			return out, err
 		}
 		done, err := app.TakeBackup(ctx, a, args[0], key)
-		if err != nil {
-			return err
-		}
-		if err := out.report(done, "%s", snapshotTaken(done)); err != nil {
-			return err
-		}
+		out = value(done).says("%s", snapshotTaken(done))
 		if n := done.Snapshot.Trail.Problems; n > 0 {
-			r.say("The audit trail is not intact: %s; the first: %s. opdeck audit verify lists them.",
+			out.exit = exitError(api.Unavailable.Exit())
+			out = out.says("The audit trail is not intact: %s; the first: %s. opdeck audit verify lists them.",
 				format.Plural(n, "problem", "problems"), done.Snapshot.Trail.First)
-			return exitError(api.Unavailable.Exit())
 		}
-		return nil
+		return out, err
 	})
 	f := cmd.Flags()
 	f.StringVar(&keys.passphraseFile, "passphrase-file", "", "file of mode 0600 with the passphrase")
@@ -186,9 +181,9 @@ func restoreCommand(r *root) *cobra.Command {
 		"opdeck audit checkpoint that are newer than the trail: needed where the checkpoint files were restored\n" +
 		"too.\n\n" +
 		"--check opens and verifies the file and changes nothing."}
-	out := also[*app.Restoring](r, cmd, "")
-	recorded := also[audit.Restore](r, cmd, "without FILE")
-	record := r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, error) {
+	out := also[*app.Restoring, *app.Restoring](r, cmd, "")
+	recorded := also[audit.Restore, audit.Restore](r, cmd, "without FILE")
+	record := r.asks(func(ctx context.Context, a *app.App, _ []string) (asked, func(context.Context) error, error) {
 		return recordsRestore(r, ctx, a, against, recorded)
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -234,28 +229,25 @@ func restoreCommand(r *root) *cobra.Command {
 }
 
 // recordsRestore records a restore that the trail shows, or that waited for a second person.
-func recordsRestore(r *root, ctx context.Context, a *app.App, against []string, out one[audit.Restore]) (asked, error) {
+func recordsRestore(r *root, ctx context.Context, a *app.App, against []string,
+	out func(record[audit.Restore]) error) (w asked, send func(context.Context) error, err error) {
 	notes, err := keptNotes(r, against)
 	if err != nil {
-		return asked{}, err
+		return w, nil, err
 	}
 	shown, err := app.Restorable(ctx, a, notes)
 	if err != nil {
-		return asked{}, err
+		return w, nil, err
 	}
-	chain, err := a.Audit.Signer.Chain(ctx)
-	if err != nil {
-		return asked{}, err
-	}
-	return asked{object: act.Object{ID: chain}, facts: []present.Fact{{Label: "restore", Value: shown.Sentence()},
-		{Label: "reason", Value: r.reason}},
-		send: func(ctx context.Context) error {
-			done, err := a.RecordRestore(ctx, notes)
-			if err != nil {
-				return err
-			}
-			return out.report(done, "Recorded as record %d: %s.", done.Seq, done.Sentence())
-		}}, nil
+	w.object.ID, err = a.Audit.Signer.Chain(ctx)
+	w.facts = []present.Fact{{Label: "restore", Value: shown.Sentence()}, {Label: "reason", Value: r.reason}}
+	return w, func(ctx context.Context) error {
+		done, err := a.RecordRestore(ctx, notes)
+		if err != nil {
+			return err
+		}
+		return out(value(done).says("Recorded as record %d: %s.", done.Seq, done.Sentence()))
+	}, err
 }
 
 // local is the context of the person at this terminal, for a command that does not open an App.
@@ -270,7 +262,7 @@ func local(r *root, ctx context.Context) func(config.Context) context.Context {
 }
 
 func restore(r *root, ctx context.Context, file string, conf config.Backup, keys backupKeys, check bool,
-	out one[*app.Restoring]) (err error) {
+	out func(record[*app.Restoring]) error) (err error) {
 	key, err := opening(r, ctx, conf, keys)
 	if err != nil {
 		return err
@@ -281,11 +273,11 @@ func restore(r *root, ctx context.Context, file string, conf config.Backup, keys
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	if check {
-		if err := out.report(snapshot, "The snapshot is complete and unchanged.%s",
-			factLines(snapshotFacts(snapshot))); err != nil || snapshot.Problems == 0 {
-			return err
+		v := value(snapshot).says("The snapshot is complete and unchanged.%s", factLines(snapshotFacts(snapshot)))
+		if snapshot.Problems > 0 {
+			v.exit = exitError(api.Unavailable.Exit())
 		}
-		return exitError(api.Unavailable.Exit())
+		return out(v)
 	}
 	facts := append(snapshotFacts(snapshot), replacedFacts(snapshot)...)
 	if err := r.confirm(ctx, asked{object: act.Object{ID: snapshot.Snapshot.ID}, typed: snapshot.Snapshot.ID,
@@ -297,18 +289,16 @@ func restore(r *root, ctx context.Context, file string, conf config.Backup, keys
 	}
 	consent := api.Consent{Reason: r.reason}
 	recordErr := snapshot.Record(api.WithConsent(ctx, consent))
-	if err := out.report(snapshot, "Restored: snapshot %s of %s.%s", snapshot.Snapshot.ID, moment(snapshot.Snapshot.Taken),
-		factLines(restoredFacts(snapshot))); err != nil {
+	v := value(snapshot).says("Restored: snapshot %s of %s.%s", snapshot.Snapshot.ID, moment(snapshot.Snapshot.Taken),
+		factLines(restoredFacts(snapshot)))
+	if recordErr == nil {
+		return out(v.says("Recorded as record %d: %s.", snapshot.Recorded.Seq, snapshot.Recorded.Sentence()))
+	}
+	if err := out(v); err != nil {
 		return err
 	}
-	if recordErr != nil {
-		r.say("The store is restored, but the audit trail does not record it yet: opdeck restore --reason …")
-		return recordErr
-	}
-	if r.output == "table" {
-		r.say("Recorded as record %d: %s.", snapshot.Recorded.Seq, snapshot.Recorded.Sentence())
-	}
-	return nil
+	r.say("The store is restored, but the audit trail does not record it yet: opdeck restore --reason …")
+	return recordErr
 }
 
 // factLines are facts below a sentence.
@@ -325,35 +315,30 @@ func migrateCommand(r *root) *cobra.Command {
 		"itself: commands that need the store say so and end with exit 1. This command updates the\n" +
 		"tables. With SQLite it first copies both files, with names that hold before-migration; no other\n" +
 		"process may use the store. Save PostgreSQL with pg_dump before, and stop every opdeck."}
-	out := also[app.Migration](r, cmd, "")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return alone(r, cmd, func(ctx context.Context, _ []string) (out record[app.Migration], err error) {
 		if r.env.App != nil {
-			return usage("migrate is not a command of a server")
+			return out, usage("migrate is not a command of a server")
 		}
-		ctx, needed, err := app.Older(cmd.Context(), r.appOptions(), local(r, cmd.Context()))
-		if err != nil {
-			return err
-		}
-		if !needed {
-			return out.report(app.Migration{}, "The store has the version of this program. Nothing was changed.")
+		ctx, needed, err := app.Older(ctx, r.appOptions(), local(r, ctx))
+		switch {
+		case err != nil:
+			return out, err
+		case !needed:
+			return value(app.Migration{}).says("The store has the version of this program. Nothing was changed."), nil
 		}
 		if err := r.askable(); err != nil {
-			return err
+			return out, err
 		}
 		if err := r.confirm(ctx, asked{}); err != nil {
-			return err
+			return out, err
 		}
 		done, err := app.Migrate(ctx, r.appOptions())
-		if err != nil {
-			return err
-		}
-		said := "Updated: core tables to version %d, index tables to version %d."
+		out = value(done).says("Updated: core tables to version %d, index tables to version %d.", done.Core, done.Bulk)
 		if done.Copy != "" {
-			said += "\nCopy of the old store: " + strings.ReplaceAll(done.Copy, "%", "%%")
+			out = out.says("Copy of the old store: %s", done.Copy)
 		}
-		return out.report(done, said, done.Core, done.Bulk)
-	}
-	return cmd
+		return out, err
+	})
 }
 
 // snapshotFacts say what a verified snapshot is.

@@ -54,7 +54,7 @@ func checkCommand(r *root) *cobra.Command {
 		"PART is one or more of " + strings.Join(partNames(), ", ") + ".\n" +
 		"Without any it checks every part. If nothing is known of the service, it sends one request\n" +
 		"without a login."}
-	out := also[checkJSON](r, cmd, "")
+	out := also[checkJSON, checkJSON](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		parts, wrong := checkedParts(all, args)
 		if wrong != "" {
@@ -70,10 +70,11 @@ func checkCommand(r *root) *cobra.Command {
 		for _, p := range parts {
 			j.Parts[string(p)] = c.verdict.Of(p).String()
 		}
-		if err := out.json(j); err != nil || c.code == nagiosOK {
-			return err
+		v := value(j)
+		if c.code != nagiosOK {
+			v.exit = exitError(c.code)
 		}
-		return exitError(c.code)
+		return out(v)
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "check every part, as without PART")
 	return cmd
@@ -248,8 +249,8 @@ func doctorCommand(r *root) *cobra.Command {
 		"customers and accounts (a billing, a customer and an account call): it says what of them it did\n" +
 		"not understand, with the key of [service] that decides it. --login logs in when there is no\n" +
 		"session."}
-	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error {
-		return runDoctor(r, ctx, r.appOptions(), login, out)
+	alone(r, cmd, func(ctx context.Context, _ []string) (record[doctorJSON], error) {
+		return runDoctor(r, ctx, r.appOptions(), login)
 	})
 	cmd.Flags().BoolVar(&login, "login", false, "log in when there is no session")
 	return cmd
@@ -261,49 +262,43 @@ type doctorJSON struct {
 	OK       bool          `json:"ok"`
 }
 
-// runDoctor prints the findings; exit 1 if something is wrong.
-func runDoctor(r *root, ctx context.Context, opt app.Options, login bool, out one[doctorJSON]) error {
+// runDoctor prints the findings to people as they come; exit 1 if something is wrong.
+func runDoctor(r *root, ctx context.Context, opt app.Options, login bool) (out record[doctorJSON], err error) {
 	if r.env.App != nil {
 		ctx = api.WithActor(ctx, r.env.Actor)
 	} else if err := app.Owned(opt); err != nil {
-		return err
+		return out, err
 	}
 	var found doctorJSON
+	failed := ""
 	found.OK = app.Doctor(ctx, opt, r.env.App, login, func(f app.Finding) {
 		found.Findings = append(found.Findings, f)
 		if r.output == "table" {
-			printFinding(r, f)
+			fmt.Fprint(r.env.Out, findingLine(r, f))
+		}
+		if f.Health == app.Failed {
+			failed += findingLine(r, f)
 		}
 	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := out.text(found, ""); err != nil {
-		return err
-	}
-	failed := slices.DeleteFunc(slices.Clone(found.Findings), func(f app.Finding) bool { return f.Health != app.Failed })
-	if r.output == "table" && len(failed) > 0 && found.Findings[len(found.Findings)-1].Health != app.Failed {
-		fmt.Fprintln(r.env.Out, "\nFailed:") // they may have left the screen
-		for _, f := range failed {
-			printFinding(r, f)
-		}
+	out = value(found)
+	if n := len(found.Findings); failed != "" && found.Findings[n-1].Health != app.Failed {
+		out.lines = "\nFailed:\n" + failed // they may have left the screen
 	}
 	if !found.OK {
-		return exitError(1)
+		out.exit = exitError(1)
 	}
-	return nil
+	return out, ctx.Err()
 }
 
 var healthSigns = map[app.Health]string{app.Healthy: "✓ ok     ", app.Warned: "! warning", app.Failed: "✗ failed ",
 	app.Skipped: "– skipped"}
 
-func printFinding(r *root, f app.Finding) {
+func findingLine(r *root, f app.Finding) string {
 	line := f.Text
 	if f.Hint != "" {
 		line = strings.TrimRight(line, ".") + ". " + f.Hint
 	}
 	first := fmt.Sprintf("%s  %-11s  ", healthSigns[f.Health], f.Name)
 	indent := draw.Width(first)
-	line = strings.ReplaceAll(wrapped(oneLine(line), r.env.OutWidth-indent), "\n", "\n"+draw.Space(indent))
-	fmt.Fprintln(r.env.Out, first+line)
+	return first + strings.ReplaceAll(wrapped(oneLine(line), r.env.OutWidth-indent), "\n", "\n"+draw.Space(indent)) + "\n"
 }

@@ -9,6 +9,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
+	"opdeck/api/secret"
 	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/journey"
@@ -21,42 +22,35 @@ var complianceCommands = commands{
 	act.ComplianceFinalize: complianceFinalizeCommand, act.ComplianceJourney: complianceJourneyCommand,
 }
 
-// onCustomer is a write on a customer.
-func onCustomer(cuid string, send func(context.Context) error) asked {
-	return asked{object: act.Object{Item: "customer " + cuid, ID: cuid, Kind: "customer"}, typed: cuid, send: send}
+// onCustomer is the question of a write on a customer.
+func onCustomer(cuid string) asked {
+	return asked{object: act.Object{Item: "customer " + cuid, ID: cuid, Kind: "customer"}, typed: cuid}
 }
+
+type shared = sent[api.ShareResult]
 
 func complianceShareCommand(r *root) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{Long: "Applies a share token: a customer's own verified profile (INDIVIDUAL), or the " +
-		"company's with\n" +
-		"its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from\n" +
+		"company's with its beneficiaries (CORPORATE). The token lives about 20 minutes and works once. It comes from " +
 		"standard input, --token-file or a hidden prompt; never from an argument."}
-	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[sent[api.ShareResult]]) (asked, error) {
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string) (w asked, _ sending[shared], err error) {
 		token, err := shareToken(r, file)
-		if err != nil {
-			return asked{}, err
-		}
-		w := onCustomer(args[0], func(ctx context.Context) error {
-			res, err := a.Journeys.Share(ctx, args[0], token)
-			if err != nil {
-				return err
-			}
-			return printShare(ctx, r, a, args[0], res, out)
-		})
-		if r.dryRun { // it sends nothing
-			return w, nil
+		w = onCustomer(args[0])
+		send := func(ctx context.Context) (record[shared], error) { return share(ctx, r, a, args[0], token) }
+		if err != nil || r.dryRun { // it sends nothing
+			return w, send, err
 		}
 		c, err := endpoint.Do(ctx, a.Client, endpoint.GetCustomer, args[0])
 		if err == nil {
 			w.facts, w.risk = present.AskedCustomer(args[0], c), present.ShareRisk(c)
 		} else if w.risk = present.ShareRiskUnread; !unreadable(err) {
-			return asked{}, err
+			return w, send, err
 		}
 		if w.risk != "" && r.yes && r.output == "table" { // JSON errors are alone on standard error
 			r.say("%s", w.risk)
 		}
-		return w, nil
+		return w, send, nil
 	})
 	cmd.Flags().StringVar(&file, "token-file", "", "file that contains the token")
 	return cmd
@@ -71,59 +65,50 @@ func unreadable(err error) bool {
 	return false
 }
 
-// printShare prints the result of a share. A token that was not applied is a refusal (exit 5): nothing changed, and
-// another one may be tried.
-func printShare(ctx context.Context, r *root, a *app.App, cuid string, res api.ShareResult,
-	out one[sent[api.ShareResult]]) error {
-	if r.output != "table" {
-		if err := out.json(asSent(res.Raw, res)); err != nil {
-			return err
-		}
-	}
-	if !res.Applied {
-		return &api.Error{Op: "share", Kind: api.Refused, Public: "The token was not applied: " + res.Message.Line(300),
+// share applies a token. One that was not applied is a refusal (exit 5): nothing changed, and another one may be tried.
+func share(ctx context.Context, r *root, a *app.App, cuid string, token secret.Value) (record[shared], error) {
+	res, err := a.Journeys.Share(ctx, cuid, token)
+	out := value(asSent(res.Raw, res))
+	switch {
+	case err != nil:
+		return out, err
+	case !res.Applied:
+		out.exit = &api.Error{Op: "share", Kind: api.Refused, Public: "The token was not applied: " + res.Message.Line(300),
 			Hint: "Nothing changed. Correct the token and try again."}
+		return out, nil
+	case r.output != "table":
+		return out, nil
 	}
-	if r.output != "table" {
-		return nil
-	}
-	r.say("%s", strings.TrimSpace("Applied. "+res.Message.Line(300)))
-	var names []string
-	for _, o := range res.Outstanding {
-		names = append(names, o.Name.Line(60))
-	}
+	out = out.says("%s", strings.TrimSpace("Applied. "+res.Message.Line(300)))
+	names := mapped(res.Outstanding, func(o api.OutstandingSet) string { return o.Name.Line(60) })
 	if len(names) > 0 {
-		r.say("Outstanding: %s.", strings.Join(names, ", "))
+		out = out.says("Outstanding: %s.", strings.Join(names, ", "))
 	}
 	next, err := a.Journeys.After(ctx, cuid)
-	if err != nil {
-		return err
+	if out.exit = err; err == nil {
+		out = out.says("%s%s", next.Head(), next.Sentence(commandOf))
 	}
-	r.say("%s%s", next.Head(), next.Sentence(commandOf))
-	return nil
+	return out, nil
 }
 
 func complianceLinkCommand(r *root) *cobra.Command {
 	var code bool
-	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[linkJSON]) (asked,
+	cmd := writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string) (asked, sending[linkJSON],
 		error) {
-		return onCustomer(args[0], func(ctx context.Context) error {
+		return onCustomer(args[0]), func(ctx context.Context) (record[linkJSON], error) {
 			l, err := a.Journeys.Link(ctx, args[0])
-			if err != nil {
-				return err
+			out := line(linkJSON{l.Raw}, l.URL.Line(2000)).says("Then opdeck compliance journey %s shows the next step.",
+				args[0])
+			if err != nil || r.output != "table" {
+				return out, err
 			}
-			if r.output == "table" {
-				left := present.LinkLeft(present.Options{Now: a.Now()}, l.Until(a.Now()))
-				r.say("The link is %s; %s.", present.LinkFor, left.Text)
-				if code {
-					if err := printQR(r, string(l.URL)); err != nil {
-						return err
-					}
-				}
-				defer r.say("Then opdeck compliance journey %s shows the next step.", args[0])
+			left := present.LinkLeft(present.Options{Now: a.Now()}, l.Until(a.Now()))
+			r.say("The link is %s; %s.", present.LinkFor, left.Text)
+			if code {
+				err = printQR(r, string(l.URL))
 			}
-			return out.data(linkJSON{l.Raw}, l.URL.Line(2000))
-		}), nil
+			return out, err
+		}, nil
 	})
 	cmd.Flags().BoolVar(&code, "qr", false, "also draw it as a QR code")
 	return cmd
@@ -148,26 +133,12 @@ func printQR(r *root, s string) error {
 }
 
 func complianceFinalizeCommand(r *root) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out one[sent[api.Result]]) (asked, error) {
+	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string) (asked,
+		sending[sent[api.Result]], error) {
 		rec, err := a.Journeys.Store.Journey(ctx, args[0])
-		if err != nil {
-			return asked{}, err
-		}
-		w := onCustomer(args[0], func(ctx context.Context) error {
-			res, err := a.Journeys.Finalize(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			said := strings.TrimRight(res.Message.Line(300), ". ")
-			if said != "" {
-				said = " " + said + "."
-			}
-			return out.report(asSent(res.Raw, res), "Finalized.%s The service now reviews it; opdeck compliance journey %s "+
-				"shows the result.", said, args[0])
-		})
+		w := onCustomer(args[0])
 		w.facts, w.risk = present.Outstanding(rec), present.FinalizeRisk(rec)
-		if r.yes && r.output == "table" { // without a question; JSON errors are alone on standard error
+		if err == nil && r.yes && r.output == "table" { // without a question; JSON errors are alone on standard error
 			for _, f := range w.facts {
 				r.say("%s: %s", f.Label, f.Value)
 			}
@@ -175,7 +146,15 @@ func complianceFinalizeCommand(r *root) *cobra.Command {
 				r.say("%s", w.risk)
 			}
 		}
-		return w, nil
+		return w, func(ctx context.Context) (record[sent[api.Result]], error) {
+			res, err := a.Journeys.Finalize(ctx, args[0])
+			said := strings.TrimRight(res.Message.Line(300), ". ")
+			if said != "" {
+				said = " " + said + "."
+			}
+			return value(asSent(res.Raw, res)).says("Finalized.%s The service now reviews it; opdeck compliance journey %s "+
+				"shows the result.", said, args[0]), err
+		}, err
 	})
 }
 
@@ -185,19 +164,16 @@ func commandOf(kind api.ActKind) string {
 }
 
 func complianceJourneyCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out many[journey.Journey, journey.Step]) error {
+	type steps = view[journey.Journey, journey.Step]
+	return prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, args []string) (steps, error) {
 		j, err := a.Journeys.Read(ctx, args[0])
 		if err != nil {
-			return err
+			return steps{}, err
 		}
 		for _, p := range present.JourneyProblems(j) {
 			r.say("%s", p.Text)
 		}
-		err = out.print(j, j.Steps, listed(r.options(ctx, a), present.JourneyColumns, present.JourneySteps(j)))
-		if err == nil && r.output == "table" {
-			r.say("%s%s", j.Next.Head(), j.Next.Sentence(commandOf))
-		}
-		return err
+		return list(j, j.Steps, listed(r.options(ctx, a), present.JourneyColumns, present.JourneySteps(j))).
+			says("%s%s", j.Next.Head(), j.Next.Sentence(commandOf)), nil
 	})
 }

@@ -46,28 +46,28 @@ type pathJSON struct {
 }
 
 func configPathCommand(r *root) *cobra.Command {
-	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[pathJSON]) error {
+	return alone(r, &cobra.Command{}, func(context.Context, []string) (record[pathJSON], error) {
 		at := r.found()
-		_, err := os.Stat(at.Path)
-		if err != nil && r.output == "table" {
-			r.say("No such file yet. opdeck config init creates one.")
+		_, missing := os.Stat(at.Path)
+		out := line(pathJSON{at.Path, missing == nil, at.State}, at.Path)
+		if missing != nil {
+			out = out.says("No such file yet. opdeck config init creates one.")
 		}
-		return out.data(pathJSON{at.Path, err == nil, at.State}, at.Path)
+		return out, nil
 	})
 }
 
 func configShowCommand(r *root) *cobra.Command {
-	return alone(r, &cobra.Command{}, func(_ context.Context, _ []string, out one[map[string]any]) error {
+	return alone(r, &cobra.Command{}, func(context.Context, []string) (out record[map[string]any], err error) {
 		cfg, err := r.loadConfig()
 		if err != nil {
-			return err
+			return out, err
 		}
-		text := cfg.Text()
 		var m map[string]any
-		if _, err := toml.Decode(text, &m); err != nil {
-			return fmt.Errorf("config: %w", err)
-		}
-		return out.text(m, text)
+		_, err = toml.Decode(cfg.Text(), &m)
+		out = value(m)
+		out.lines = cfg.Text()
+		return out, err
 	})
 }
 
@@ -79,34 +79,32 @@ type checkedJSON struct {
 }
 
 func configCheckCommand(r *root) *cobra.Command {
-	return alone(r, &cobra.Command{Long: "Checks the file, and what it names on this host: files of keys and\n" +
-		"passwords, lines of authorized_keys, contexts that are one account, and addresses, which it opens\n" +
-		"for a moment. An address that a running opdeck uses is not a mistake. Nothing is sent."},
-		func(_ context.Context, args []string, out one[checkedJSON]) error {
-			at := r.found()
-			if len(args) == 1 {
-				at.Path, at.Named = args[0], true
-			}
-			path := at.Path
-			cfg, err := at.Load()
-			var bad config.Mistakes
-			if !errors.As(err, &bad) && err != nil {
-				return err
-			}
-			if err == nil {
-				bad = slices.Concat(cfg.LendingMistakes(r.env.Getenv, original), keyMistakes(cfg),
-					hostMistakes(cfg, r.env.Getenv))
-			}
-			if len(bad) > 0 {
-				return &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
-			}
-			verdict := "%s is valid."
-			if cfg.Path == "" {
-				verdict = "No file at %s. The defaults apply."
-				path = strings.Join(at.Looked, " or ")
-			}
-			return out.report(checkedJSON{cfg.Path != "", at.Path, []string{}}, verdict, path)
-		})
+	cmd := &cobra.Command{Long: "Checks the file, and what it names on this host: files of keys and passwords, lines of " +
+		"authorized_keys, contexts that are one account, and addresses, which it opens for a moment. An address that a " +
+		"running opdeck uses is not a mistake. Nothing is sent."}
+	return alone(r, cmd, func(_ context.Context, args []string) (out record[checkedJSON], err error) {
+		at := r.found()
+		if len(args) == 1 {
+			at.Path, at.Named = args[0], true
+		}
+		cfg, err := at.Load()
+		var bad config.Mistakes
+		if !errors.As(err, &bad) && err != nil {
+			return out, err
+		}
+		if err == nil {
+			bad = slices.Concat(cfg.LendingMistakes(r.env.Getenv, original), keyMistakes(cfg),
+				hostMistakes(cfg, r.env.Getenv))
+		}
+		if len(bad) > 0 {
+			return out, &api.Error{Kind: api.BadConfig, Public: bad.Error(), Err: bad}
+		}
+		out = value(checkedJSON{cfg.Path != "", at.Path, []string{}})
+		if cfg.Path == "" {
+			return out.says("No file at %s. The defaults apply.", strings.Join(at.Looked, " or ")), nil
+		}
+		return out.says("%s is valid.", at.Path), nil
+	})
 }
 
 // keyMistakes are the keys of [keys] that do not exist, or that mean two things in one place.

@@ -35,7 +35,8 @@ func configInitCommand(r *root) *cobra.Command {
 		"give; elsewhere the flags are required. It never asks for the password itself: the file says\n" +
 		"where to find it. Then it checks the connection as opdeck doctor does, unless you give\n" +
 		"--offline."}
-	alone(r, cmd, func(ctx context.Context, _ []string, out one[doctorJSON]) error { return initConfig(r, ctx, &d, out) })
+	out := also[doctorJSON, doctorJSON](r, cmd, "")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return initConfig(r, cmd.Context(), &d, out) }
 	f := cmd.Flags()
 	f.StringVar(&d.name, "name", "", "name of the context, for example stage")
 	f.StringVar(&d.baseURL, "base-url", "", "address of the service")
@@ -53,7 +54,7 @@ func configInitCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) error {
+func initConfig(r *root, ctx context.Context, d *draft, out func(record[doctorJSON]) error) error {
 	path := r.found().Own
 	if _, err := os.Lstat(path); err == nil && !d.force {
 		return &api.Error{Kind: api.Usage, Public: path + " already exists; nothing was changed.",
@@ -80,7 +81,11 @@ func initConfig(r *root, ctx context.Context, d *draft, out one[doctorJSON]) err
 	r.say("Checking each step from here to the service:")
 	opt := r.appOptions()
 	opt.ConfigFlag, opt.Context = path, d.name
-	if err := runDoctor(r, ctx, opt, false, out); err != nil {
+	v, err := runDoctor(r, ctx, opt, false)
+	if err == nil {
+		err = out(v)
+	}
+	if err != nil {
 		r.say("Fix the error, then run opdeck doctor. The file is kept.")
 		return err
 	}

@@ -35,6 +35,14 @@ type pageJSON[T any] struct {
 	Total api.Number `json:"total"`
 }
 
+// page is a page of a list of the service.
+type page[T any] = view[pageJSON[T], T]
+
+// pageOf is a page that prints items.
+func pageOf[R, T any](p api.Page[R], items []T, t *table) page[T] {
+	return list(pageJSON[T]{items, p.Page, p.Total}, items, t)
+}
+
 // customersJSON is a page of customers or, with a filter, the matching ones of all that were read; begun are their
 // unfinished verifications.
 type customersJSON struct {
@@ -55,20 +63,18 @@ func customerListCommand(r *root) *cobra.Command {
 		") and lists the customers that match: status:VERIFY,MODERATION shows who is waiting.\n\nThe language of " +
 		"--filter:\n\n" +
 		customerfilter.Table(nil).Help()}
-	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out many[customersJSON, api.Customer]) error {
-		list, err := a.Journeys.Store.UnfinishedJourneys(ctx)
+	type customers = view[customersJSON, api.Customer]
+	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (customers, error) {
+		unfinished, err := a.Journeys.Store.UnfinishedJourneys(ctx)
 		if err != nil {
-			return err
+			return customers{}, err
 		}
-		begun := customerfilter.BegunOf(list)
+		begun := customerfilter.BegunOf(unfinished)
 		f, err := customerfilter.Table(func() customerfilter.Begun { return begun }).Parse(expr)
 		if err != nil {
-			return usage("%s", err)
+			return customers{}, usage("%s", err)
 		}
 		found, err := findCustomers(r, ctx, a, q, f.For(ctx).In(r.zone))
-		if err != nil {
-			return err
-		}
 		for _, c := range found.Items {
 			if rec, ok := begun[string(c.CUID)]; ok {
 				found.Begun = append(found.Begun, rec)
@@ -78,7 +84,7 @@ func customerListCommand(r *root) *cobra.Command {
 			present.TimeColumn("begun", field.Layout{}, time.DateTime, func(c api.Customer) time.Time {
 				return begun[string(c.CUID)].Begun()
 			}))
-		return out.print(found, found.Items, listed(r.options(ctx, a), columns, found.Items))
+		return list(found, found.Items, listed(r.options(ctx, a), columns, found.Items)), err
 	})
 	cmd.Flags().StringVar(&expr, "filter", "", "only what matches this filter, for example 'status:VERIFY,MODERATION "+
 		"type:corporate'")
@@ -91,19 +97,14 @@ func customerListCommand(r *root) *cobra.Command {
 // select.
 func listsPage[Q, T any](r *root, call endpoint.Endpoint[Q, api.Page[T]], c *field.Catalogue[T], columns []string,
 	query func() (Q, error)) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out many[pageJSON[T], T]) error {
+	return prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string) (page[T], error) {
 		q, err := query()
 		if err != nil {
-			return err
+			return page[T]{}, err
 		}
 		p, err := endpoint.Do(ctx, a.Client, call, q)
-		if err != nil {
-			return err
-		}
 		sayPage(r, p)
-		return out.print(pageJSON[T]{p.Items, p.Page, p.Total}, p.Items, fieldTable(r.options(ctx, a), c, p.Items,
-			columns...))
+		return pageOf(p, p.Items, fieldTable(r.options(ctx, a), c, p.Items, columns...)), err
 	})
 }
 
@@ -148,44 +149,31 @@ func findCustomers(r *root, ctx context.Context, a *app.App, q api.CustomerQuery
 }
 
 func customerGetCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string, out one[api.Customer]) error {
-		c, err := endpoint.Do(ctx, a.Client, endpoint.GetCustomer, args[0])
-		if err != nil {
-			return err
-		}
-		return out.card(c, card(present.Customer(r.options(ctx, a), c)))
-	})
+	return gets(r, endpoint.GetCustomer, present.Customer)
 }
 
 func customerApplicationCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out one[sent[api.Application]]) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string) (record[sent[api.Application]],
+		error) {
 		app, err := endpoint.Do(ctx, a.Client, endpoint.GetApplication, args[0])
 		if err != nil {
-			return err
+			return record[sent[api.Application]]{}, err
 		}
-		return out.json(asSent(app.Raw, app))
+		return asJSON(asSent(app.Raw, app))
 	})
 }
 
 func customerFilesCommand(r *root) *cobra.Command {
-	var page int
+	var number int
 	type file = sent[api.CustomerFile]
-	cmd := printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out many[pageJSON[file], file]) error {
-		p, err := endpoint.Do(ctx, a.Client, endpoint.ListFiles, endpoint.FileQuery{CUID: args[0], Page: page})
-		if err != nil {
-			return err
-		}
+	cmd := prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, args []string) (page[file], error) {
+		p, err := endpoint.Do(ctx, a.Client, endpoint.ListFiles, endpoint.FileQuery{CUID: args[0], Page: number})
 		sayPage(r, p)
-		items := make([]file, len(p.Items))
-		for i, f := range p.Items {
-			items[i] = asSent(f.Raw, f)
-		}
-		return out.print(pageJSON[file]{items, p.Page, p.Total}, items, fieldTable(r.options(ctx, a), field.Files, p.Items,
-			"id", "name", "type", "media", "size", "lock", "created", "state", "description"))
+		items := mapped(p.Items, func(f api.CustomerFile) file { return asSent(f.Raw, f) })
+		return pageOf(p, items, fieldTable(r.options(ctx, a), field.Files, p.Items, "id", "name", "type", "media", "size",
+			"lock", "created", "state", "description")), err
 	})
-	cmd.Flags().IntVar(&page, "page", 0, "page number; the first page is 0")
+	cmd.Flags().IntVar(&number, "page", 0, "page number; the first page is 0")
 	return cmd
 }
 
@@ -210,45 +198,34 @@ func sayUnusable(r *root, n int) {
 const maxApplication = 1 << 20
 
 func customerSetApplicationCommand(r *root) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string,
-		out one[sent[api.Result]]) (asked, error) {
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string) (asked,
+		sending[sent[api.Result]], error) {
 		body, err := r.read(args[1], maxApplication, "The application is larger than 1 MB; nothing was sent.")
-		if err != nil {
-			return asked{}, err
-		}
-		w := onCustomer(args[0], func(ctx context.Context) error {
-			res, err := endpoint.Do(ctx, a.Client, endpoint.SetApplication, endpoint.NewApplication{CUID: args[0], Body: body})
-			if err != nil {
-				return err
-			}
-			return out.report(asSent(res.Raw, res), "Set. %s The service will deprecate this call; use compliance link "+
-				"instead.", res.Message.Line(200))
-		})
+		w := onCustomer(args[0])
 		w.risk = "The file replaces the whole application."
-		return w, nil
+		return w, func(ctx context.Context) (record[sent[api.Result]], error) {
+			res, err := endpoint.Do(ctx, a.Client, endpoint.SetApplication, endpoint.NewApplication{CUID: args[0], Body: body})
+			return value(asSent(res.Raw, res)).says("Set. %s The service will deprecate this call; use compliance link instead.",
+				res.Message.Line(200)), err
+		}, err
 	})
 }
 
 func customerDeleteFileCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Deletes a file and its content from a customer's store. This cannot be undone. opdeck " +
-		"reads\n" +
-		"the customer's files first and never sends a locked or missing file. --force lifts its guard for\n" +
-		"a lock that the service does not tell. The service may refuse if an operation holds the file."}
+		"reads the customer's files first and never sends a locked or missing file. --force lifts its guard for a lock " +
+		"that the service does not tell. The service may refuse if an operation holds the file."}
 	var force bool
-	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.Result]]) (asked, error) {
-		risk := ""
+	writes(r, cmd, func(_ context.Context, a *app.App, args []string) (asked, sending[sent[api.Result]], error) {
+		w := asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1]}
 		if force {
-			risk = "--force sends it even if the service does not say whether the file is locked."
+			w.risk = "--force sends it even if the service does not say whether the file is locked."
 		}
-		return asked{object: act.Object{Item: "file " + args[1], ID: args[0], Kind: "customer"}, typed: args[1],
-			risk: risk, send: func(ctx context.Context) error {
-				res, err := endpoint.Do(ctx, a.Client, endpoint.DeleteFile, api.DeleteFile{CUID: args[0], ID: args[1],
-					Force: force})
-				if err != nil {
-					return err
-				}
-				return out.report(asSent(res.Raw, res), "%s", strings.TrimSpace("Deleted. "+res.Message.Line(200)))
-			}}, nil
+		return w, func(ctx context.Context) (record[sent[api.Result]], error) {
+			res, err := endpoint.Do(ctx, a.Client, endpoint.DeleteFile, api.DeleteFile{CUID: args[0], ID: args[1],
+				Force: force})
+			return value(asSent(res.Raw, res)).says("%s", strings.TrimSpace("Deleted. "+res.Message.Line(200))), err
+		}, nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "lift opdeck's guard for a lock that the service does not tell")
 	return cmd

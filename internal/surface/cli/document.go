@@ -34,23 +34,19 @@ type documentsJSON struct {
 }
 
 func documentListCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out many[documentsJSON, api.Document]) error {
+	type documents = view[documentsJSON, api.Document]
+	return prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, args []string) (documents, error) {
 		op, err := endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0])
-		if err != nil {
-			return err
-		}
 		none := "The operation has no documents; opdeck document attach " + args[0] + " DOCID adds one."
 		if !op.DocumentsReported() {
 			none = "The answer has no readable list of documents, so opdeck does not know whether there are any. opdeck " +
 				"operation get " + args[0] + " -o json shows it."
-		}
-		if n := op.UnreadDocuments; n > 0 && op.DocumentsReported() {
+		} else if n := op.UnreadDocuments; n > 0 {
 			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows the raw answer.",
 				format.Plural(n, "document", "documents"), args[0])
 		}
-		return out.print(documentsJSON{op.Documents, string(op.OPID)}, op.Documents,
-			documentTable(r.options(ctx, a), op.Documents).none(none))
+		return list(documentsJSON{op.Documents, string(op.OPID)}, op.Documents,
+			documentTable(r.options(ctx, a), op.Documents).none(none)), err
 	})
 }
 
@@ -61,25 +57,22 @@ func documentTable(o present.Options, docs []api.Document) *table {
 func documentRemoveCommand(r *root) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{Long: "Removes a document from an operation. This removes the link only; document restore " +
-		"attaches\n" +
-		"it again. opdeck never sends a document that the service calls locked. --force lifts two guards of\n" +
-		"opdeck's own: for operations that have ended, and for a lock that the service does not tell. The\n" +
-		"service may still refuse."}
-	writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked, error) {
-		w := onDocument(args, args[1], func(ctx context.Context) error {
+		"attaches it again. opdeck never sends a document that the service calls locked. --force lifts two guards of " +
+		"opdeck's own: for operations that have ended, and for a lock that the service does not tell. The service may " +
+		"still refuse."}
+	writes(r, cmd, func(_ context.Context, a *app.App, args []string) (asked, sending[changedJSON], error) {
+		return onDocument(args, args[1], force), func(ctx context.Context) (record[changedJSON], error) {
 			op, err := endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: args[0], GUID: args[1],
 				Force: force})
-			if err != nil {
-				return err
-			}
 			sentence := "Removed. To restore it: opdeck document restore " + args[0] + " " + args[1]
 			if c, _ := evidence.Of(ctx).ByRead(args[0], args[1]); c.Open != "" {
 				sentence = "The document is removed."
 			}
-			return changed(r, op, sentence, out)
-		})
-		w.risk = forced(force)
-		return w, nil
+			if err != nil {
+				return record[changedJSON]{}, err
+			}
+			return changed(r, op, sentence), nil
+		}, nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	return cmd
@@ -87,18 +80,15 @@ func documentRemoveCommand(r *root) *cobra.Command {
 
 const forceHelp = "lift opdeck's guards for ended operations and for a lock that the service does not tell"
 
-// forced names in a question the guards that --force lifts.
-func forced(force bool) string {
-	if !force {
-		return ""
+// onDocument is the question of a write on a document of an operation; item names it. It names the guards that force
+// lifts.
+func onDocument(args []string, item string, force bool) asked {
+	w := asked{object: act.Object{Item: "document " + item, ID: args[0], Kind: "operation"}, typed: args[1]}
+	if force {
+		w.risk = "--force sends it even if the operation has ended, and even if the service does not say whether the " +
+			"document is locked."
 	}
-	return "--force sends it even if the operation has ended, and even if the service does not say whether the document " +
-		"is locked."
-}
-
-// onDocument is a write on a document of an operation; item names it in the question.
-func onDocument(args []string, item string, send func(context.Context) error) asked {
-	return asked{object: act.Object{Item: "document " + item, ID: args[0], Kind: "operation"}, typed: args[1], send: send}
+	return w
 }
 
 // changedJSON is an operation after a write; null if the write is proven done but the operation could not be read.
@@ -107,21 +97,18 @@ type changedJSON struct {
 	Item *api.Operation `json:"item"`
 }
 
-// changed prints the operation after a write: completely as JSON, one sentence as a table. An empty one could not be
-// read.
-func changed(r *root, op api.Operation, sentence string, out one[changedJSON]) error {
+// changed is the operation after a write: completely as JSON, and a sentence with its documents for people. An empty
+// one could not be read.
+func changed(r *root, op api.Operation, sentence string) record[changedJSON] {
 	if op.OPID == "" {
-		return out.report(changedJSON{Done: true}, "%s The operation could not be read again to show it.", sentence)
+		return value(changedJSON{Done: true}).says("%s The operation could not be read again to show it.", sentence)
 	}
-	if r.output != "table" {
-		return out.json(changedJSON{Item: &op})
+	out := value(changedJSON{Item: &op})
+	if r.output == "table" {
+		r.say("%s", sentence)
+		out.table = documentTable(present.Options{Zone: r.zone}, op.Documents).none("The operation has no documents now.")
 	}
-	r.say("%s", sentence)
-	if len(op.Documents) == 0 {
-		r.say("The operation has no documents now.")
-		return nil
-	}
-	return r.table(r.env.Out, documentTable(present.Options{Zone: r.zone}, op.Documents))
+	return out
 }
 
 func documentRestoreCommand(r *root) *cobra.Command {
@@ -137,16 +124,16 @@ func documentAttachCommand(r *root) *cobra.Command {
 
 // attachingCommand is attach and restore, which send the same call; name is the document's name there.
 func attachingCommand(r *root, sentence string, name *string) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string, out one[changedJSON]) (asked,
+	return writes(r, &cobra.Command{}, func(_ context.Context, a *app.App, args []string) (asked, sending[changedJSON],
 		error) {
-		return onDocument(args, args[1], func(ctx context.Context) error {
+		return onDocument(args, args[1], false), func(ctx context.Context) (record[changedJSON], error) {
 			op, err := endpoint.Do(ctx, a.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: args[0], GUID: args[1],
 				Name: *name})
 			if err != nil {
-				return err
+				return record[changedJSON]{}, err
 			}
-			return changed(r, op, sentence, out)
-		}), nil
+			return changed(r, op, sentence), nil
+		}, nil
 	})
 }
 
@@ -165,28 +152,20 @@ func documentUploadCommand(r *root) *cobra.Command {
 	var file uploading
 	cmd := file.flags(&cobra.Command{})
 	cmd.Flags().StringVar(&cuid, "customer", "", "id of the customer who owns the file")
-	return writes(r, cmd, func(_ context.Context, a *app.App, args []string, out one[sent[api.CustomerFile]]) (asked,
+	return writes(r, cmd, func(_ context.Context, a *app.App, args []string) (asked, sending[sent[api.CustomerFile]],
 		error) {
 		if cuid == "" {
-			return asked{}, usage("--customer is required: the customer who owns the file")
+			return asked{}, nil, usage("--customer is required: the customer who owns the file")
 		}
 		u, err := readUpload(r, args[0], file)
-		if err != nil {
-			return asked{}, err
-		}
 		u.CUID = cuid
-		return asked{object: act.Object{Item: u.FileName, ID: cuid, Kind: "customer"}, typed: cuid,
-			facts: askedFile(args[0], u).Facts(),
-			send: func(ctx context.Context) error {
-				f, err := endpoint.Do(ctx, a.Client, endpoint.UploadDocument, u)
-				if err != nil {
-					return err
-				}
-				if r.output == "table" {
-					r.say("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64))
-				}
-				return out.data(asSent(f.Raw, f), f.ID.Line(64)) // without Raw only a read proved the upload
-			}}, nil
+		w := asked{object: act.Object{Item: u.FileName, ID: cuid, Kind: "customer"}, typed: cuid,
+			facts: askedFile(args[0], u).Facts()}
+		return w, func(ctx context.Context) (record[sent[api.CustomerFile]], error) {
+			f, err := endpoint.Do(ctx, a.Client, endpoint.UploadDocument, u)
+			out := line(asSent(f.Raw, f), f.ID.Line(64)) // without Raw only a read proved the upload
+			return out.says("Uploaded. opdeck document attach OPID %s links it to an operation.", f.ID.Line(64)), err
+		}, err
 	})
 }
 
@@ -223,37 +202,30 @@ func documentReplaceCommand(r *root) *cobra.Command {
 		"--info changes them;\n" +
 		"--info '' clears it."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
-	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
+	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string) (w asked, _ sending[replace.Job],
+		err error) {
 		u, err := readUpload(r, args[2], file)
-		if err != nil || r.dryRun {
-			return onDocument(args, args[1], func(ctx context.Context) error {
-				return replaceDocument(r, ctx, a, api.Operation{OPID: untrusted.Text(args[0])}, args[1], u, force, out)
-			}), err
+		op, w := api.Operation{OPID: untrusted.Text(args[0])}, onDocument(args, args[1], force)
+		if err == nil && !r.dryRun {
+			op, err = endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0])
+			old, _ := op.Document(args[1]) // the plan refuses a missing one
+			if !cmd.Flags().Changed("type") {
+				u.Type = string(old.DocType)
+			}
+			if !cmd.Flags().Changed("info") {
+				u.Info = string(old.Info)
+			}
+			w.facts = append(present.AskedReplace(present.Options{}, old, askedFile(args[2], u)),
+				present.AskedOperation(args[0], op)...)
 		}
-		op, err := endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0])
-		if err != nil {
-			return asked{}, err
-		}
-		old, _ := op.Document(args[1]) // the plan refuses a missing one
-		if !cmd.Flags().Changed("type") {
-			u.Type = string(old.DocType)
-		}
-		if !cmd.Flags().Changed("info") {
-			u.Info = string(old.Info)
-		}
-		w := onDocument(args, args[1], func(ctx context.Context) error {
-			return replaceDocument(r, ctx, a, op, args[1], u,
-				force, out)
-		})
-		w.risk = forced(force)
-		w.facts = append(present.AskedReplace(present.Options{}, old, askedFile(args[2], u)),
-			present.AskedOperation(args[0], op)...)
-		return w, nil
+		return w, func(ctx context.Context) (record[replace.Job], error) {
+			return replaceDocument(r, ctx, a, op, args[1], u, force)
+		}, err
 	})
 }
 
-func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload, force bool,
-	out one[replace.Job]) error {
+func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation, guid string, u api.Upload,
+	force bool) (record[replace.Job], error) {
 	opid := string(op.OPID)
 	if r.dryRun {
 		u.CUID = "CUSTOMER-OF-THE-OPERATION"
@@ -261,21 +233,22 @@ func replaceDocument(r *root, ctx context.Context, a *app.App, op api.Operation,
 		_, _ = endpoint.Do(ctx, a.Client, endpoint.UploadDocument, u)
 		_, err := endpoint.Do(ctx, a.Client, endpoint.AttachDocument, endpoint.Attachment{OPID: opid, GUID: "NEW-DOCUMENT",
 			Name: u.FileName})
-		return err
+		return record[replace.Job]{}, err
 	}
 	u.CUID = string(op.Customer.CUID)
 	job, err := a.Jobs.Plan(ctx, op, guid, u, force)
 	if err != nil {
-		return err
+		return record[replace.Job]{}, err
 	}
-	return runJob(r, ctx, a, job, a.Jobs.Run, out)
+	return runJob(r, ctx, a, job, a.Jobs.Run)
 }
 
-// runJob runs the steps of a job and prints its state.
+// runJob runs the steps of a job and returns its state.
 func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
-	run func(context.Context, replace.Job) (replace.Job, error), out one[replace.Job]) error {
+	run func(context.Context, replace.Job) (replace.Job, error)) (record[replace.Job], error) {
 	job, err := run(ctx, job)
-	if err != nil {
+	switch {
+	case err != nil:
 		r.say("The job %s stopped at step %q. Resume it with opdeck document resume %s.", job.ID, string(job.Step), job.ID)
 		switch decide := a.Jobs.Undecided(job); {
 		case decide && job.Step == replace.Uploading:
@@ -284,15 +257,10 @@ func runJob(r *root, ctx context.Context, a *app.App, job replace.Job,
 		case decide:
 			r.say("Use --again to send the call once more, or --abandon to abandon the job.")
 		}
-		return err
+	case job.Step == replace.Abandoned:
+		return value(job).says("Abandoned: the old document %s is attached again.", job.OldGUID), nil
 	}
-	if job.Step == replace.Abandoned {
-		return out.report(job, "Abandoned: the old document %s is attached again.", job.OldGUID)
-	}
-	if r.output == "table" {
-		r.say("Replaced: %s is now %s.", job.OldGUID, job.NewGUID)
-	}
-	return out.data(job, job.NewGUID)
+	return line(job, job.NewGUID).says("Replaced: %s is now %s.", job.OldGUID, job.NewGUID), err
 }
 
 func documentResumeCommand(r *root) *cobra.Command {
@@ -303,14 +271,26 @@ func documentResumeCommand(r *root) *cobra.Command {
 			"resumes. opdeck never repeats a step with an unknown outcome by itself: use --again for a\n" +
 			"removal or an attachment, --upload-again for the file, both only after [writes] late_after;\n" +
 			"--use takes one of the customer's files as the uploaded one."}
-	list := alsoLists[[]replace.Job, replace.Job](r, cmd, "no JOB")
-	writes(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[replace.Job]) (asked, error) {
+	lists(cmd)
+	unfinished := also[[]replace.Job, replace.Job](r, cmd, "no JOB")
+	out := also[replace.Job, replace.Job](r, cmd, "")
+	cmd.RunE = r.asks(func(ctx context.Context, a *app.App, args []string) (asked, func(context.Context) error, error) {
 		if len(args) == 0 {
-			return asked{send: func(ctx context.Context) error { return listJobs(ctx, a, list) }}, nil
+			return asked{}, func(ctx context.Context) error {
+				jobs, err := a.UnfinishedJobs(ctx, "")
+				if err != nil {
+					return err
+				}
+				v := list(jobs, jobs, listed(r.options(ctx, a), present.JobColumns, jobs).none("No unfinished replacements."))
+				if len(jobs) > 0 {
+					v = v.says("Resume one with opdeck document resume JOB.")
+				}
+				return unfinished(v)
+			}, nil
 		}
 		job, err := a.Jobs.Store.Job(ctx, args[0])
 		if err != nil {
-			return asked{}, &api.Error{Kind: api.NotFound, Public: "No such job.",
+			return asked{}, nil, &api.Error{Kind: api.NotFound, Public: "No such job.",
 				Hint: "opdeck document resume lists them.", Err: err}
 		}
 		run := a.Jobs.Run
@@ -320,16 +300,21 @@ func documentResumeCommand(r *root) *cobra.Command {
 		case use != "":
 			run = func(ctx context.Context, j replace.Job) (replace.Job, error) { return a.Jobs.Use(ctx, j, use) }
 		case again && uploading:
-			return asked{}, usage("the upload is open: use --upload-again to upload the file once more, or --use FILEID to " +
-				"take an existing one")
+			return asked{}, nil, usage("the upload is open: use --upload-again to upload the file once more, or --use " +
+				"FILEID to take an existing one")
 		case upload && !uploading:
-			return asked{}, usage("the upload is not open; the job is at step %q", string(job.Step))
+			return asked{}, nil, usage("the upload is not open; the job is at step %q", string(job.Step))
 		case again || upload:
 			run = a.Jobs.Again
 		}
 		return asked{object: act.Object{Item: job.OldName, ID: job.OPID, Kind: "operation"}, typed: job.OldGUID,
-			facts: present.AskedResume(job),
-			send:  func(ctx context.Context) error { return runJob(r, ctx, a, job, run, out) }}, nil
+				facts: present.AskedResume(job)}, func(ctx context.Context) error {
+				v, err := runJob(r, ctx, a, job, run)
+				if err != nil {
+					return err
+				}
+				return out(v)
+			}, nil
 	})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "abandon the job and restore the old document")
 	cmd.Flags().BoolVar(&again, "again", false, "repeat the removal or attachment that was not confirmed in time")
@@ -337,19 +322,6 @@ func documentResumeCommand(r *root) *cobra.Command {
 	cmd.Flags().StringVar(&use, "use", "", "id of the customer's file that came from the upload")
 	cmd.MarkFlagsMutuallyExclusive("abandon", "again", "upload-again", "use")
 	return cmd
-}
-
-func listJobs(ctx context.Context, a *app.App, out listOf[replace.Job]) error {
-	jobs, err := a.UnfinishedJobs(ctx, "")
-	if err != nil {
-		return err
-	}
-	err = out.print(jobs, jobs, listed(out.r.options(ctx, a), present.JobColumns,
-		jobs).none("No unfinished replacements."))
-	if err == nil && len(jobs) > 0 && out.r.output == "table" {
-		out.r.say("Resume one with opdeck document resume JOB.")
-	}
-	return err
 }
 
 func documentDownloadCommand(r *root) *cobra.Command {

@@ -36,32 +36,23 @@ func eventListCommand(r *root) *cobra.Command {
 	var rejected, following bool
 	cmd := f.times(f.flags(&cobra.Command{Long: "With --follow it prints one line per new event until interrupted, " +
 		"after the last --limit ones\nif that is given."}))
-	printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string, out listOf[eventJSON]) error {
+	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out listOf[eventJSON], err error) {
 		choose, err := f.choose(r, ctx, a)
 		if err != nil {
-			return err
+			return out, err
 		}
 		inbox, whose := a.Hooks().Inbox(), a.Context.Name
-		events, _, err := eventfilter.Find(mask.ByCaller(ctx), inbox.List, choose, a.Now(), before, limit, math.MaxInt)
-		if err != nil {
-			return err
+		found, _, err := eventfilter.Find(mask.ByCaller(ctx), inbox.List, choose, a.Now(), before, limit, math.MaxInt)
+		found = mask.For(ctx, found[:min(len(found), limit)])
+		out = items(mapped(found, func(s receiver.Stored) eventJSON { return jsonOf(s, whose, false) }),
+			listed(r.options(ctx, a), present.EventListed(whose), mapped(found, present.EventOf)).none(noEvents(a)))
+		if len(found) == limit {
+			out = out.says("For older events, if any: --before %d", found[limit-1].Seq)
 		}
-		events = mask.For(ctx, events[:min(len(events), limit)])
-		items := make([]eventJSON, len(events))
-		for i, s := range events {
-			items[i] = jsonOf(s, whose, false)
-		}
-		if len(events) == limit && r.output == "table" {
-			defer r.say("For older events, if any: --before %d", events[limit-1].Seq)
-		}
-		all := make([]present.Event, len(events))
-		for i, e := range events {
-			all[i] = present.EventOf(e)
-		}
-		return out.print(items, items, listed(r.options(ctx, a), present.EventListed(whose), all).none(noEvents(a)))
+		return out, err
 	})
-	stored, refused := cmd.RunE, alsoLists[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
-	followed := also[eventJSON](r, cmd, "--follow")
+	stored, refused := cmd.RunE, also[[]rejectedJSON, rejectedJSON](r, cmd, "--rejected")
+	_ = also[eventJSON, eventJSON](r, cmd, "--follow")
 	r.printed[cmd][len(r.printed[cmd])-1].many = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -71,19 +62,22 @@ func eventListCommand(r *root) *cobra.Command {
 			return usage("--rejected can only be combined with --limit")
 		case following && (before > 0 || f.since+f.until != "" || r.output == "csv"):
 			return usage("--follow cannot be combined with --before, --from, --until and -o csv")
-		case following:
+		case !rejected && !following:
+			return stored(cmd, args)
+		}
+		return r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			last := 0
 			if cmd.Flags().Changed("limit") {
 				last = limit
 			}
-			return r.do(func(ctx context.Context, a *app.App, _ []string) error {
-				return follow(ctx, a, &f, last, followed)
-			})(cmd, args)
-		case !rejected:
-			return stored(cmd, args)
-		}
-		return r.do(func(ctx context.Context, a *app.App, _ []string) error {
-			return rejectedList(r, ctx, a, limit, refused)
+			if following {
+				return follow(r, ctx, a, &f, last)
+			}
+			v, err := rejectedList(r, ctx, a, limit)
+			if err != nil {
+				return err
+			}
+			return refused(v)
 		})(cmd, args)
 	}
 	cmd.Flags().Int64Var(&before, "before", 0, "events with a smaller number: the next page")
@@ -165,13 +159,22 @@ func eventShowCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one " +
 		"rejected\n" +
 		"delivery."}
-	refused := also[rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
-	prints(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) error {
+	refused := also[rejectedJSON, rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
+	out := also[eventJSON, eventJSON](r, cmd, "")
+	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error {
+		o, whose := r.options(ctx, a), present.Fact{Label: "context", Value: a.Context.Name}
 		if id, is := receiver.RejectionID(args[0]); is {
-			return rejectedCard(r, ctx, a, id, refused)
+			x, err := a.Hooks().Inbox().Rejection(ctx, id)
+			if err != nil {
+				return inboxError(err)
+			}
+			delivery := present.Fact{Label: "delivery", Value: present.RejectedAt(o, x)}
+			v := card(rejectedOf(x, a.Context.Name, true), present.Section{Facts: []present.Fact{whose, delivery}},
+				present.Section{Facts: present.Rejected(x)})
+			v.lines = bodyText(x.Body)
+			return refused(v)
 		}
-		inbox, whose := a.Hooks().Inbox(), a.Context.Name
-		s, err := inbox.Get(ctx, args[0])
+		s, err := a.Hooks().Inbox().Get(ctx, args[0])
 		if err != nil {
 			return inboxError(err)
 		}
@@ -179,30 +182,23 @@ func eventShowCommand(r *root) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		card := eventCard(r.options(ctx, a), present.EventOf(s), whose, known)
-		if err := out.card(jsonOf(s, whose, true), card); err != nil || r.output != "table" {
-			return err
-		}
-		return r.printBody(s.Raw)
+		trust, _ := present.Trust(s)
+		head := present.Section{Facts: []present.Fact{whose, {Label: "type", Value: present.EventType(s.Type)},
+			{Label: "trust", Value: trust.Word}}}
+		v := card(jsonOf(s, a.Context.Name, true), append([]present.Section{head}, present.EventFacts(o, present.EventOf(s),
+			known)...)...)
+		v.lines = bodyText(s.Raw)
+		return out(v)
 	})
 	return cmd
 }
 
-// eventCard is a whole event without its body.
-func eventCard(o present.Options, e present.Event, whose string, known hook.Meanings) *table {
-	trust, _ := present.Trust(e.Stored)
-	head := present.Section{Facts: []present.Fact{{Label: "context", Value: whose},
-		{Label: "type", Value: present.EventType(e.Type)}, {Label: "trust", Value: trust.Word}}}
-	return card(append([]present.Section{head}, present.EventFacts(o, e, known)...))
-}
-
-// printBody prints a body for people, quoted if it is not JSON.
-func (r *root) printBody(b []byte) error {
-	if json.Valid(b) {
-		return r.encode(r.env.Out, json.RawMessage(b), true)
+// bodyText is a body for people, quoted if it is not JSON.
+func bodyText(b []byte) string {
+	if text, err := jsonText(json.RawMessage(b), true); err == nil {
+		return text
 	}
-	_, err := fmt.Fprintln(r.env.Out, strconv.QuoteToASCII(string(b)))
-	return err
+	return strconv.QuoteToASCII(string(b)) + "\n"
 }
 
 // codeJSON is a word that the service says over REST for a code of its webhooks. Two words for one code mean that its
@@ -215,22 +211,16 @@ type codeJSON struct {
 }
 
 func eventCodesCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{Long: "The service does not publish the meaning of the numbers in operation " +
-		"webhooks. This lists\n" +
-		"what the same operations say over REST at the same updatedAt. opdeck guesses nothing: if a\n" +
-		"code has two words, its meaning is not known."},
-		func(ctx context.Context, a *app.App, _ []string, out listOf[codeJSON]) error {
-			known, err := a.Hooks().Meanings(ctx)
-			if err != nil {
-				return err
-			}
-			codes := make([]codeJSON, len(known))
-			for i, s := range known {
-				codes[i] = codeJSON{string(s.Field), s.Code, string(s.Word), string(s.OPID)}
-			}
-			return out.print(codes, codes, listed(r.options(ctx, a), present.CodeColumns, known).
-				none("No code is known yet: opdeck needs a webhook and a read of the same operation."))
-		})
+	cmd := &cobra.Command{Long: "The service does not publish the meaning of the numbers in operation webhooks. This " +
+		"lists what the same operations say over REST at the same updatedAt. opdeck guesses nothing: if a code has two " +
+		"words, its meaning is not known."}
+	return prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (listOf[codeJSON], error) {
+		known, err := a.Hooks().Meanings(ctx)
+		return items(mapped(known, func(s hook.Said) codeJSON {
+			return codeJSON{string(s.Field), s.Code, string(s.Word), string(s.OPID)}
+		}), listed(r.options(ctx, a), present.CodeColumns, known).
+			none("No code is known yet: opdeck needs a webhook and a read of the same operation.")), err
+	})
 }
 
 // lookEvery is how often the inbox is polled for events of other processes.
@@ -238,8 +228,8 @@ const lookEvery = time.Second
 
 // follow prints the new events that the flags ask for, after the last ones, until ctx ends. Events of other contexts
 // have seq numbers in between.
-func follow(ctx context.Context, a *app.App, f *eventFilter, last int, out one[eventJSON]) error {
-	choose, err := f.choose(out.r, ctx, a)
+func follow(r *root, ctx context.Context, a *app.App, f *eventFilter, last int) error {
+	choose, err := f.choose(r, ctx, a)
 	if err != nil {
 		return err
 	}
@@ -255,35 +245,28 @@ func follow(ctx context.Context, a *app.App, f *eventFilter, last int, out one[e
 	}
 	return receiver.Follow(a.Hooks().Inbox(), seq, lookEvery, nil).Each(ctx,
 		func(s receiver.Stored) bool { return choose.Match(s, a.Now()) }, func(s receiver.Stored) error {
-			line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", format.Clock(s.ReceivedAt, out.r.zone), s.Type, s.Status,
+			line := fmt.Sprintf("%s  %-25s  %-11s  %s  %s  %s", format.Clock(s.ReceivedAt, r.zone), s.Type, s.Status,
 				s.ObjectID.Line(64), s.Key, present.SetAside(s))
-			return out.each(jsonOf(s, a.Context.Name, true), strings.TrimRight(line, " "))
+			return r.each(jsonOf(s, a.Context.Name, true), strings.TrimRight(line, " "))
 		})
 }
 
 func eventReplayCommand(r *root) *cobra.Command {
-	return writes(r, &cobra.Command{
-		Long: "Sends the stored event through opdeck's own receiver and the index once more. It adds no row."},
-		func(ctx context.Context, a *app.App, args []string, out one[eventJSON]) (asked, error) {
-			var facts []present.Fact
-			if !r.yes && !r.dryRun {
-				s, err := a.Hooks().Inbox().Get(ctx, args[0])
-				if err != nil {
-					return asked{}, inboxError(err)
-				}
-				facts = present.AskedReplay(present.Options{}, present.EventOf(s))
-			}
-			return asked{object: act.Object{ID: args[0], Kind: "event"}, facts: facts,
-				send: func(ctx context.Context) error { return replay(r, ctx, a, args[0], out) }}, nil
-		})
-}
-
-func replay(r *root, ctx context.Context, a *app.App, key string, out one[eventJSON]) error {
-	s, err := a.Hooks().Replay(mask.ByCaller(ctx), r.env.Getenv, key)
-	if err != nil {
-		return inboxError(err)
-	}
-	return out.report(jsonOf(mask.For(ctx, s), a.Context.Name, false), "Replayed through opdeck's own receiver.")
+	cmd := &cobra.Command{
+		Long: "Sends the stored event through opdeck's own receiver and the index once more. It adds no row."}
+	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string) (w asked, _ sending[eventJSON], err error) {
+		w.object = act.Object{ID: args[0], Kind: "event"}
+		if !r.yes && !r.dryRun {
+			var s receiver.Stored
+			s, err = a.Hooks().Inbox().Get(ctx, args[0])
+			w.facts = present.AskedReplay(present.Options{}, present.EventOf(s))
+		}
+		return w, func(ctx context.Context) (record[eventJSON], error) {
+			s, err := a.Hooks().Replay(mask.ByCaller(ctx), r.env.Getenv, args[0])
+			return value(jsonOf(mask.For(ctx, s), a.Context.Name, false)).says("Replayed through opdeck's own receiver."),
+				inboxError(err)
+		}, inboxError(err)
+	})
 }
 
 // noEvents says why a list of events may be empty.
@@ -398,20 +381,13 @@ func rejectedOf(x receiver.Rejection, whose string, whole bool) rejectedJSON {
 	return out
 }
 
-// rejectedList prints the rejected deliveries, newest first, and their number by reason.
-func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listOf[rejectedJSON]) error {
-	list, err := a.Hooks().Inbox().Rejected(ctx, limit)
+// rejectedList are the rejected deliveries, newest first; it says their number by reason.
+func rejectedList(r *root, ctx context.Context, a *app.App, limit int) (out listOf[rejectedJSON], err error) {
+	found, err := a.Hooks().Inbox().Rejected(ctx, limit)
 	if err != nil {
-		return err
+		return out, err
 	}
 	counts, err := a.Hooks().Inbox().RejectCounts(ctx)
-	if err != nil {
-		return err
-	}
-	items := make([]rejectedJSON, len(list))
-	for i, x := range list {
-		items[i] = rejectedOf(x, a.Context.Name, false)
-	}
 	if len(counts) > 0 {
 		var n int64
 		var by []string
@@ -422,21 +398,7 @@ func rejectedList(r *root, ctx context.Context, a *app.App, limit int, out listO
 		r.say("%s rejected so far: %s. The last %d are kept.", format.Plural(int(n), "delivery", "deliveries"),
 			strings.Join(by, ", "), receiver.MaxRejected)
 	}
-	return out.print(items, items, listed(r.options(ctx, a), present.RejectedColumns(a.Context.Name), list).
-		none("No rejected deliveries."))
-}
-
-// rejectedCard prints one rejected delivery.
-func rejectedCard(r *root, ctx context.Context, a *app.App, id int64, out one[rejectedJSON]) error {
-	x, err := a.Hooks().Inbox().Rejection(ctx, id)
-	if err != nil {
-		return inboxError(err)
-	}
-	head := present.Section{Facts: []present.Fact{{Label: "context", Value: a.Context.Name},
-		{Label: "delivery", Value: present.RejectedAt(r.options(ctx, a), x)}}}
-	t := card([]present.Section{head, {Facts: present.Rejected(x)}})
-	if err := out.card(rejectedOf(x, a.Context.Name, true), t); err != nil || r.output != "table" {
-		return err
-	}
-	return r.printBody(x.Body)
+	whose := a.Context.Name
+	return items(mapped(found, func(x receiver.Rejection) rejectedJSON { return rejectedOf(x, whose, false) }),
+		listed(r.options(ctx, a), present.RejectedColumns(whose), found).none("No rejected deliveries.")), err
 }

@@ -6,20 +6,29 @@ import (
 	"testing"
 
 	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/ui/draw"
 )
+
+// rowsOf is a table of these rows, one text for each column.
+func rowsOf(columns []present.Column[[]string], rows ...[]string) *table {
+	for i := range columns {
+		columns[i].Cell = func(_ present.Options, row []string) present.Cell { return present.Cell{Text: row[i]} }
+	}
+	return listed(present.Options{}, columns, rows)
+}
 
 // TestTablesFit prints a table in every width: no line is wider, the column that tells rows apart, numbers and times
 // are whole or left out, and what is cut says so.
 func TestTablesFit(t *testing.T) {
 	id := "62387cd9-6926-45b3-bf48-8a53f850c0b8"
-	tab := tabled("NAME|ID|AMOUNT|AT|NOTE|STATUS")
-	tab.key, tab.right[2], tab.columns[3] = 1, true, field.Layout{Whole: true}
-	tab.columns[0] = field.Layout{Min: 30}
-	tab.columns[4], tab.columns[5] = field.Layout{HidePriority: 2}, field.Layout{Signed: true, HidePriority: 1}
-	tab.add("شركة النخيل للتجارة 漢字漢字漢字 and more", id, "137,240.75 USD", "2026-11-24",
-		strings.Repeat("what the bank said ", 9), "PENDING")
-	tab.add("short", id, "1.00 USD", "", "", "SUCCESS")
+	tab := rowsOf([]present.Column[[]string]{{Name: "name", Layout: field.Layout{Min: 30}},
+		{Name: "id", Layout: field.Layout{ID: true}}, {Name: "amount", Layout: field.Layout{Align: field.Right}},
+		{Name: "at", Layout: field.Layout{Whole: true}}, {Name: "note", Layout: field.Layout{HidePriority: 2}},
+		{Name: "status", Layout: field.Layout{Signed: true, HidePriority: 1}}},
+		[]string{"شركة النخيل للتجارة 漢字漢字漢字 and more", id, "137,240.75 USD", "2026-11-24",
+			strings.TrimSpace(strings.Repeat("what the bank said ", 9)), "PENDING"},
+		[]string{"short", id, "1.00 USD", "", "", "SUCCESS"})
 	var whole strings.Builder
 	if left, err := tab.write(&whole, 0); err != nil || len(left) > 0 || strings.Contains(whole.String(), "…") {
 		t.Errorf("without a terminal: %v, %v, %s", left, err, whole.String())
@@ -51,13 +60,11 @@ func TestTablesFit(t *testing.T) {
 
 // TestCardsFit: a record's values continue on more lines, and nothing of them is lost.
 func TestCardsFit(t *testing.T) {
-	card := newCard()
 	said := strings.TrimSpace(strings.Repeat("what the bank said ", 9))
-	card.add("comment", said)
-	card.add("id", "x")
 	for _, width := range []int{20, 40, 80, 300} {
 		var b strings.Builder
-		if _, err := card.write(&b, width); err != nil {
+		r := &root{env: Env{Out: &b, OutTTY: true, OutWidth: width}}
+		if err := r.card([]present.Fact{{Label: "comment", Value: said}, {Label: "id", Value: "x"}}, ""); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {

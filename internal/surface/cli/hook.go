@@ -49,21 +49,19 @@ func reported[T any](h api.HookSettings, member string, v T) *T {
 	return &v
 }
 
+// hookView shows the settings.
+func hookView(h api.HookSettings) record[hooksJSON] {
+	return card(hooksOf(h), present.Section{Facts: present.HookSettings(h)})
+}
+
 func hookGetCommand(r *root) *cobra.Command {
-	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) error {
+	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string) (record[hooksJSON], error) {
 		h, err := endpoint.Do(ctx, a.Client, endpoint.GetHooks, struct{}{})
-		if err != nil {
-			return err
-		}
 		if h.Unreported != "" {
 			r.say("The service did not report %s.", strings.ReplaceAll(strings.TrimSuffix(h.Unreported, ","), ",", ", "))
 		}
-		return out.card(hooksOf(h), hookCard(h))
+		return hookView(h), err
 	})
-}
-
-func hookCard(h api.HookSettings) *table {
-	return card([]present.Section{{Facts: present.HookSettings(h)}})
 }
 
 // hookFlags are the boolean settings by flag.
@@ -103,46 +101,44 @@ func hookSetCommand(r *root) *cobra.Command {
 	}
 	c.flags.StringVar(&c.secretFile, "secret-file", "", "file that contains a new secret")
 	c.flags.BoolVar(&c.newSecret, "new-secret", false, "ask for a new secret, or take it from standard input")
-	return writes(r, cmd, func(ctx context.Context, a *app.App, _ []string, out one[hooksJSON]) (asked, error) {
-		return setHooks(r, ctx, a, &c, out)
+	return writes(r, cmd, func(ctx context.Context, a *app.App, _ []string) (asked, sending[hooksJSON], error) {
+		return setHooks(r, ctx, a, &c)
 	})
 }
 
-func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange, out one[hooksJSON]) (asked, error) {
+func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange) (w asked, _ sending[hooksJSON], err error) {
 	var key secret.Value
 	if err := c.check(); err != nil {
-		return asked{}, err
+		return w, nil, err
 	}
 	if c.secretFile != "" || c.newSecret {
-		var err error
-		if key, err = newHookSecret(r, a, c.secretFile); err != nil {
-			return asked{}, err
+		if key, err = newHookSecret(r, a, c.secretFile); err == nil {
+			err = endpoint.CheckHookSecret(key)
 		}
-		if err := endpoint.CheckHookSecret(key); err != nil {
-			return asked{}, err
+		if err != nil {
+			return w, nil, err
 		}
 	}
 	h := api.HookSettings{Unreported: strings.Join(api.HookMembers, ",") + ","} // a real run reads them first
 	if !r.dryRun {
-		var err error
 		// What stays is sent back, so it is read unmasked.
 		if h, err = endpoint.Do(mask.ByCaller(ctx), a.Client, endpoint.GetHooks, struct{}{}); err != nil {
-			return asked{}, err
+			return w, nil, err
 		}
 	}
 	c.apply(&h, key)
-	return asked{typed: a.Context.Name, facts: []present.Fact{{Label: "context", Value: a.Context.Name},
-		{Label: "change", Value: strings.Join(c.changes(), ", ")}}, send: func(ctx context.Context) error {
+	w.typed, w.facts = a.Context.Name, []present.Fact{{Label: "context", Value: a.Context.Name},
+		{Label: "change", Value: strings.Join(c.changes(), ", ")}}
+	return w, func(ctx context.Context) (record[hooksJSON], error) {
 		if _, err := endpoint.Do(ctx, a.Client, endpoint.SetHooks, h); err != nil {
-			return err
+			return record[hooksJSON]{}, err
 		}
 		r.say("Set.")
 		if h.Knows("enabled") && !h.Enabled {
 			r.say("Webhooks are off, so the service sends none: opdeck hook set --enabled turns them on.")
 		}
-		h := mask.For(ctx, h)
-		return out.card(hooksOf(h), hookCard(h))
-	}}, nil
+		return hookView(mask.For(ctx, h)), nil
+	}, nil
 }
 
 // newHookSecret reads the secret from the file, the prompt or standard input; if it is empty, the configured one is

@@ -21,6 +21,7 @@ import (
 	"opdeck/internal/domain/note"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
+	"opdeck/internal/format/csvcell"
 	"opdeck/internal/present"
 )
 
@@ -40,25 +41,28 @@ type answerJSON struct {
 }
 
 func operationGetCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "Reads operations. With - the ids come from standard input, one a line, and each is\n" +
-		"answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
-		"The JSON is the service's own with account numbers, personal data and secrets masked; nothing\n" +
-		"else is changed. --reveal prints them, for a role that may, and the audit trail records it."}
-	return streams(r, cmd, func(ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
-		if len(args) == 1 && args[0] != "-" {
-			op, err := operationOf(ctx, a, args[0])
-			if err != nil {
-				return err
-			}
-			a.Hooks().Join(ctx, op)
-			return out.card(answerJSON{Item: &op}, operationCard(r.options(ctx, a), op, a.Client.Phase(op)))
+	cmd := forms(&cobra.Command{Long: "Reads operations. With - the ids come from standard input, one a line, and each " +
+		"is answered as it comes (-o jsonl: one object a line, {\"item\": …} or {\"opid\": …, \"error\": …}).\n\n" +
+		"The JSON is the service's own with account numbers, personal data and secrets masked; nothing else is changed. " +
+		"--reveal prints them, for a role that may, and the audit trail records it."}, "jsonl")
+	out := also[answerJSON, answerJSON](r, cmd, "")
+	r.printed[cmd][0].many = true
+	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error {
+		if len(args) > 1 || args[0] == "-" {
+			return getMany(r, ctx, a, args)
 		}
-		return getMany(r, ctx, a, args, out)
+		op, err := operationOf(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		a.Hooks().Join(ctx, op)
+		return out(card(answerJSON{Item: &op}, present.Operation(r.options(ctx, a), op, a.Client.Phase(op))...))
 	})
+	return cmd
 }
 
 // getMany reads all ids one by one; the exit code is that of the first failure.
-func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[answerJSON]) error {
+func getMany(r *root, ctx context.Context, a *app.App, args []string) error {
 	var first error
 	failed, all := 0, 0
 	answer := func(ctx context.Context, opid string) error {
@@ -70,16 +74,15 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 			return err
 		}
 		switch e := api.AsError(err); {
-		case err == nil && r.output == "table":
-			return r.table(r.env.Out, operationCard(r.options(ctx, a), op, a.Client.Phase(op)))
-		case err == nil:
-			return out.line(answerJSON{Item: &op})
-		case r.output == "table":
+		case err != nil && r.output == "table":
 			r.say("%s: %s", opid, e.Public)
 			return nil
-		default:
-			return out.line(answerJSON{OPID: opid, Error: errorOf(e)})
+		case err != nil:
+			return r.encode(r.env.Out, answerJSON{OPID: opid, Error: errorOf(e)}, false)
+		case r.output != "table":
+			return r.encode(r.env.Out, answerJSON{Item: &op}, false)
 		}
+		return show(r, card(answerJSON{}, present.Operation(r.options(ctx, a), op, a.Client.Phase(op))...))
 	}
 	for _, arg := range args {
 		ids := bufio.NewScanner(strings.NewReader(arg))
@@ -116,11 +119,6 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string, out one[an
 		Public: fmt.Sprintf("%d of %s could not be read.", failed, format.Plural(all, "operation", "operations"))}
 }
 
-// operationCard is a whole operation with exact values.
-func operationCard(o present.Options, op api.Operation, phase api.Phase) *table {
-	return card(present.Operation(o, op, phase))
-}
-
 // fieldTable is a table of records with these fields of their catalogue.
 func fieldTable[T any](o present.Options, c *field.Catalogue[T], records []T, names ...string) *table {
 	return listed(o, present.Columns(c, names...), records)
@@ -130,32 +128,29 @@ func fieldTable[T any](o present.Options, c *field.Catalogue[T], records []T, na
 type treeJSON = sent[map[string]any]
 
 func operationTreeCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, args []string,
-		out many[treeJSON, api.Operation]) error {
-		tree, err := endpoint.Do(ctx, a.Client, endpoint.GetOperationTree, args[0])
-		if err != nil {
-			return err
-		}
-		if tree.Repeated > 0 && r.output != "json" {
+	type tree = view[treeJSON, api.Operation]
+	return prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, args []string) (tree, error) {
+		t, err := endpoint.Do(ctx, a.Client, endpoint.GetOperationTree, args[0])
+		if t.Repeated > 0 && r.output != "json" {
 			r.say("The service's answer repeats an operation further down %s; it is listed once here, and -o json shows where.",
-				format.Plural(tree.Repeated, "time", "times"))
+				format.Plural(t.Repeated, "time", "times"))
 		}
-		if tree.Unread > 0 && r.output != "json" {
+		if t.Unread > 0 && r.output != "json" {
 			r.say("%s in the service's answer could not be read; -o json shows it as received.",
-				format.Plural(tree.Unread, "child", "children"))
+				format.Plural(t.Unread, "child", "children"))
 		}
 		var all []api.Operation
-		levels := map[untrusted.Text]int64{tree.Parent.OPID: 0}
-		for i, op := range slices.Backward(tree.Ancestors) {
+		levels := map[untrusted.Text]int64{t.Parent.OPID: 0}
+		for i, op := range slices.Backward(t.Ancestors) {
 			all, levels[op.OPID] = append(all, op), int64(-i-1)
 		}
-		all = append(all, tree.Parent)
-		for _, c := range tree.Children {
+		all = append(all, t.Parent)
+		for _, c := range t.Children {
 			all, levels[c.OPID] = append(all, c.Operation), int64(c.Depth)
 		}
 		columns := append(present.Columns(field.Operations, operationColumns...),
 			present.NumberColumn("level", field.Layout{}, func(op api.Operation) int64 { return levels[op.OPID] }))
-		return out.print(treeJSON{tree.Raw}, all, listed(r.options(ctx, a), columns, all))
+		return list(treeJSON{t.Raw}, all, listed(r.options(ctx, a), columns, all)), err
 	})
 }
 
@@ -189,38 +184,31 @@ type changeJSON struct {
 }
 
 func operationHistoryCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{Long: "Merges the states that were read, who changed documents, the " +
-		"webhooks that came, and colleagues' notes, oldest first;\n" +
-		"\"gone\" marks when the service no longer had it. opdeck reads an operation once if the\n" +
-		"index does not hold it yet. Names come from the audit trail if your role may read it."},
-		func(ctx context.Context, a *app.App, args []string, out listOf[happened]) error {
-			states, err := a.Index.History(ctx, args[0])
-			var unread error
-			if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
-				states, err = nil, nil
-				if _, unread = endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0]); unread == nil {
-					states, err = a.Index.History(ctx, args[0])
-				}
+	cmd := &cobra.Command{Long: "Merges the states that were read, who changed documents, the webhooks that came, and " +
+		"colleagues' notes, oldest first; \"gone\" marks when the service no longer had it. opdeck reads an operation once " +
+		"if the index does not hold it yet. Names come from the audit trail if your role may read it."}
+	return prints(r, lists(cmd), func(ctx context.Context, a *app.App, args []string) (listOf[happened], error) {
+		states, err := a.Index.History(ctx, args[0])
+		var unread error
+		if errors.Is(err, index.ErrNone) || err == nil && len(states) == 0 {
+			states, err = nil, nil
+			if _, unread = endpoint.Do(ctx, a.Client, endpoint.GetOperation, args[0]); unread == nil {
+				states, err = a.Index.History(ctx, args[0])
 			}
-			if err != nil {
-				return err
-			}
-			all, err := timelineOf(ctx, a, args[0], states)
-			line := make([]happened, len(all))
-			for i, m := range all {
-				line[i] = happenedAt(m)
-			}
-			switch {
-			case err != nil:
-				return err
-			case unread != nil && len(line) == 0:
-				return unread
-			case unread != nil:
-				r.say("It could not be read: %s The rest comes from webhooks.", asError(unread).Public)
-			}
-			columns := present.Named(present.MomentColumns(allValues), "at", "what", "from", "status", "changes")
-			return out.print(line, line, listed(r.options(ctx, a), columns, all))
-		})
+		}
+		if err != nil {
+			return listOf[happened]{}, err
+		}
+		all, err := timelineOf(ctx, a, args[0], states)
+		switch {
+		case err == nil && unread != nil && len(all) == 0:
+			err = unread
+		case err == nil && unread != nil:
+			r.say("It could not be read: %s The rest comes from webhooks.", asError(unread).Public)
+		}
+		columns := present.Named(present.MomentColumns(allValues), "at", "what", "from", "status", "changes")
+		return items(mapped(all, happenedAt), listed(r.options(ctx, a), columns, all)), err
+	})
 }
 
 // timelineOf is the timeline of an operation, as on its history screen.
@@ -308,8 +296,8 @@ func operationTotalsCommand(r *root) *cobra.Command {
 		"the creation, in UTC. The counterparty is the side that receives."})
 	cmd.Flags().Lookup("sort").Usage = "a column, such as sum, operations or customer_name; - before it reverses the order"
 	cmd.Flags().StringVar(&by, "by", "", "one or two groupings, with a comma between them: status,customer")
-	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,
-		out many[totalsJSON, index.TotalsLine]) error {
+	type totals = view[totalsJSON, index.TotalsLine]
+	return prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out totals, err error) {
 		groupings := []index.By{}
 		for b := range strings.SplitSeq(by, ",") {
 			if b = strings.TrimSpace(b); b != "" {
@@ -317,23 +305,20 @@ func operationTotalsCommand(r *root) *cobra.Command {
 			}
 		}
 		if index.CheckBy(groupings) != nil {
-			return usage("--by takes one or two different ones of %s", strings.Join(byNames(), ", "))
+			return out, usage("--by takes one or two different ones of %s", strings.Join(byNames(), ", "))
 		}
 		order, err := index.ParseTotalsSort(c.sort, groupings)
 		if err != nil {
-			return usage("--sort: totals have no column %q; use one of %s", strings.TrimPrefix(c.sort, "-"),
+			return out, usage("--sort: totals have no column %q; use one of %s", strings.TrimPrefix(c.sort, "-"),
 				strings.Join(index.TotalsHead(groupings), ", "))
 		}
 		c.sort = "" // of the list
 		f, _, err := c.parse(r, a)
 		if err != nil {
-			return err
+			return out, err
 		}
-		if err := freshenIndex(r, ctx, a, c.cached); err != nil {
-			return err
-		}
-		if !c.cached {
-			askNarrowed(r, ctx, a, f)
+		if err := c.freshen(r, ctx, a, f); err != nil {
+			return out, err
 		}
 		var fresh index.Freshness
 		var all index.Group
@@ -344,20 +329,15 @@ func operationTotalsCommand(r *root) *cobra.Command {
 			return err
 		})
 		if err != nil {
-			return err
+			return out, err
 		}
 		sayWhatIsMissing(r, a, fresh)
 		unknown, err := notKnown(r, ctx, a, f)
-		if err != nil {
-			return err
-		}
 		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, NotKnown: unknown,
 			By: groupings, Items: all.Lines(groupings, order)}
-		if r.output == "table" {
-			defer r.say("%s, of the index: %s", format.Plural(int(all.Count), "operation", "operations"),
-				fresh.Says(a.Now(), r.zone))
-		}
-		return out.print(l, l.Items, totalsTable(l))
+		return list(l, l.Items, listed(r.options(ctx, a), totalsColumns(l), l.Items).none("No operations to total.")).
+			says("%s, of the index: %s", format.Plural(int(all.Count), "operation", "operations"),
+				fresh.Says(a.Now(), r.zone)), err
 	})
 }
 
@@ -369,30 +349,29 @@ func byNames() []string {
 	return out
 }
 
-func totalsTable(l totalsJSON) *table {
+// totalsColumns are those of TotalsHead.
+func totalsColumns(l totalsJSON) []present.Column[index.TotalsLine] {
 	head := index.TotalsHead(l.By)
-	t := tabled(strings.ToUpper(strings.Join(head, "|")))
-	t.key = len(head) - 1
-	for i, name := range head[1:] { // a name tells a group apart, too
-		if name == head[i]+"_name" {
-			t.columns[i] = field.Layout{HidePriority: 1}
+	out := make([]present.Column[index.TotalsLine], len(head))
+	for i, name := range head {
+		c := present.Column[index.TotalsLine]{Name: name, CSV: []field.SheetColumn[index.TotalsLine]{{Head: name,
+			Cell: func(l index.TotalsLine) csvcell.Cell { return l.Row()[i] }}},
+			Cell: func(_ present.Options, l index.TotalsLine) present.Cell {
+				return present.Cell{Text: untrusted.Text(l.Cells()[i]).Line(2000)}
+			}}
+		switch last := len(head) - 1; {
+		case i == last:
+			c.Align, c.ID = field.Decimal, true
+		case i == last-1: // the count of unusable amounts
+			c.Align, c.HidePriority = field.Right, 2
+		case i == last-2:
+			c.Align = field.Right
+		case i > 0 && name == head[i-1]+"_name": // a name tells a group apart, too
+			c.HidePriority = 1
 		}
+		out[i] = c
 	}
-	t.columns[len(head)-2] = field.Layout{HidePriority: 2} // the count of unusable amounts, before any other
-	t.columns[len(head)-1] = field.Layout{Align: field.Decimal}
-	t.heads = t.head
-	for _, line := range l.Items {
-		cells := line.Cells()
-		row := make([]any, len(cells))
-		for i, c := range cells {
-			if row[i] = c; i >= len(cells)-3 {
-				row[i] = aligned(c)
-			}
-		}
-		t.add(row...)
-		t.cells = append(t.cells, line.Row())
-	}
-	return t.none("No operations to total.")
+	return out
 }
 
 // wholeIDs reads the ids in arguments as they were pasted, and replaces abbreviated operation ids by complete ones.

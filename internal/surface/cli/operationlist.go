@@ -102,37 +102,32 @@ func operationListCommand(r *root) *cobra.Command {
 	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations per page")
 	cmd.Flags().IntVar(&c.page, "page", 0, "page number; the first page is 0")
 	cmd.Flags().BoolVar(&c.live, "live", false, "ask the service for one page")
-	return printsList(r, cmd, func(ctx context.Context, a *app.App, _ []string,
-		out many[operationsJSON, api.Operation]) error {
+	type operations = view[operationsJSON, api.Operation]
+	return prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out operations, err error) {
 		switch {
 		case c.limit < 1 || c.limit > 10_000 || c.live && c.limit > 1000:
-			return usage("--limit must be from 1 to 10000, with --live to 1000")
+			return out, usage("--limit must be from 1 to 10000, with --live to 1000")
 		case c.page < 0:
-			return usage("--page must not be below 0")
+			return out, usage("--page must not be below 0")
 		case c.live && c.cached:
-			return usage("--live and --cached cannot be combined")
+			return out, usage("--live and --cached cannot be combined")
 		}
 		f, s, err := c.parse(r, a)
 		if err != nil {
-			return err
+			return out, err
 		}
 		read := listIndex
 		if c.live {
 			read = listLive
 		}
 		l, err := read(r, ctx, a, c, f, s)
-		if err != nil {
-			return err
+		of := "total not known"
+		if l.Total != nil {
+			n, _ := l.Total.Int64() // number made it of one
+			of = "of " + format.Count(int(n))
 		}
-		if r.output == "table" {
-			of := "total not known"
-			if l.Total != nil {
-				n, _ := l.Total.Int64() // number made it of one
-				of = "of " + format.Count(int(n))
-			}
-			defer r.say("%s %s, from the %s: %s", format.Plural(len(l.Items), "operation", "operations"), of, l.Source, l.says)
-		}
-		return out.print(l, l.Items, operationTable(r.options(ctx, a), l.Items))
+		return list(l, l.Items, operationTable(r.options(ctx, a), l.Items)).says("%s %s, from the %s: %s",
+			format.Plural(len(l.Items), "operation", "operations"), of, l.Source, l.says), err
 	})
 }
 
@@ -259,11 +254,14 @@ func operationsOf(rows []index.Record) []api.Operation {
 	return out
 }
 
-// askNarrowed asks the service with its own filters for matches of f while the index is incomplete; the answer is
-// stored in the index.
-func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) {
+// freshen updates the index, and asks the service with its own filters for matches of f while the index is incomplete;
+// the answer is stored in the index.
+func (c *choice) freshen(r *root, ctx context.Context, a *app.App, f filter.OperationExpr) error {
+	if err := freshenIndex(r, ctx, a, c.cached); err != nil || c.cached {
+		return err
+	}
 	if fresh, err := a.Index.Freshness(ctx); err != nil || fresh.Complete {
-		return
+		return nil
 	}
 	ans, err := servicefilter.Ask(mask.ByCaller(ctx), a.Client, f, 0, 0, a.Now())
 	switch {
@@ -272,16 +270,14 @@ func askNarrowed(r *root, ctx context.Context, a *app.App, f filter.OperationExp
 	case ans.Asked != "":
 		r.say("%s", ans.Summary())
 	}
+	return nil
 }
 
 // listIndex is a page from the index.
 func listIndex(r *root, ctx context.Context, a *app.App, c choice, f filter.OperationExpr,
 	s index.Sort) (operationsJSON, error) {
-	if err := freshenIndex(r, ctx, a, c.cached); err != nil {
+	if err := c.freshen(r, ctx, a, f); err != nil {
 		return operationsJSON{}, err
-	}
-	if !c.cached {
-		askNarrowed(r, ctx, a, f)
 	}
 	w, err := a.Index.Answer(ctx, index.Query{Filter: f, Sort: s, Skip: c.page * c.limit, Limit: c.limit}, a.Now())
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"opdeck/api"
+	"opdeck/internal/field"
+	"opdeck/internal/present"
 	"opdeck/internal/store"
 )
 
@@ -54,10 +56,8 @@ func TestWhen(t *testing.T) {
 }
 
 func TestCSVHoldsNoFormula(t *testing.T) {
-	tab := &table{head: []string{"A", "N"}, right: map[int]bool{1: true}}
-	tab.add("=1+1", "-5")
-	tab.add("@x", "7")
-	tab.add("plain, with \"quotes\"", "")
+	tab := rowsOf([]present.Column[[]string]{{Name: "a"}, {Name: "n", Layout: field.Layout{Align: field.Right}}},
+		[]string{"=1+1", "-5"}, []string{"@x", "7"}, []string{"plain, with \"quotes\"", ""})
 	var b strings.Builder
 	if err := tab.csv(&b); err != nil {
 		t.Fatal(err)
@@ -68,9 +68,8 @@ func TestCSVHoldsNoFormula(t *testing.T) {
 }
 
 func TestTableIsAligned(t *testing.T) {
-	tab := &table{head: []string{"NAME", "N", "LAST"}, right: map[int]bool{1: true}}
-	tab.add("漢字", "1", "x")
-	tab.add("a", "100", "")
+	tab := rowsOf([]present.Column[[]string]{{Name: "name"}, {Name: "n", Layout: field.Layout{Align: field.Right}},
+		{Name: "last"}}, []string{"漢字", "1", "x"}, []string{"a", "100", ""})
 	var b strings.Builder
 	if _, err := tab.write(&b, 0); err != nil {
 		t.Fatal(err)

@@ -32,154 +32,161 @@ type printed struct {
 	many        bool // several values, one after the other
 }
 
-// one prints values of T, which opdeck schema describes. A command can only print JSON with the printers that it was
-// made with.
-type one[T any] struct {
-	r *root
-	w io.Writer // nil: standard output
+// view is what a command prints: for programs the whole as JSON, or its items one a line; for people a card, a table or
+// lines or both, and sentences behind them.
+type view[W, T any] struct {
+	whole W
+	items []T
+	facts []present.Fact
+	table *table
+	lines string // safe
+	after []string
+	exit  error // the exit code of a command that has an answer, and found something
 }
 
-// many prints lists: W is the JSON of a whole list, T that of an item.
-type many[W, T any] struct{ r *root }
+// record is one value, and listOf a plain list.
+type (
+	record[T any] = view[T, T]
+	listOf[T any] = view[[]T, T]
+)
 
-// listOf prints plain lists of items.
-type listOf[T any] = many[[]T, T]
+// value is v without anything for people.
+func value[T any](v T) record[T] { return record[T]{whole: v, items: []T{v}} }
 
-// also gives cmd a printer of T, used if the flag when is given; "" is always.
-func also[T any](r *root, cmd *cobra.Command, when string) one[T] {
-	t := reflect.TypeFor[T]()
-	r.printed[cmd] = append(r.printed[cmd], printed{when: when, json: t, jsonl: t})
-	return one[T]{r: r}
+// card is v with all facts of it.
+func card[T any](v T, sections ...present.Section) record[T] {
+	out := value(v)
+	for _, s := range sections {
+		out.facts = append(out.facts, s.Facts...)
+	}
+	return out
 }
 
-// alsoLists is also for lists.
-func alsoLists[W, T any](r *root, cmd *cobra.Command, when string) many[W, T] {
-	r.printed[lists(cmd)] = append(r.printed[cmd], printed{when: when, json: reflect.TypeFor[W](),
-		jsonl: reflect.TypeFor[T]()})
-	return many[W, T]{r}
+// line is v with a line of data.
+func line[T any](v T, data string) record[T] {
+	out := value(v)
+	out.lines = oneLine(data) + "\n"
+	return out
 }
 
-// prints makes a command with body that prints values of T.
-func prints[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
-	one[T]) error) *cobra.Command {
-	out := also[T](r, cmd, "")
-	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error { return body(ctx, a, args, out) })
-	return cmd
+// asJSON is v as JSON, for people too.
+func asJSON[T any](v T) (out record[T], err error) {
+	out = value(v)
+	out.lines, err = jsonText(v, true)
+	return out, err
 }
 
-// alone is prints for a command that opens neither config nor store.
-func alone[T any](r *root, cmd *cobra.Command, body func(context.Context, []string, one[T]) error) *cobra.Command {
-	out := also[T](r, cmd, "")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return body(cmd.Context(), args, out) }
-	return cmd
+// mapped is what each item becomes.
+func mapped[A, B any](items []A, one func(A) B) []B {
+	out := make([]B, len(items))
+	for i, item := range items {
+		out[i] = one(item)
+	}
+	return out
 }
 
-// printsList makes a command with body that prints a list.
-func printsList[W, T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
-	many[W, T]) error) *cobra.Command {
-	out := alsoLists[W, T](r, cmd, "")
-	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error { return body(ctx, a, args, out) })
-	return cmd
+// list is a whole list, and its items in a table.
+func list[W, T any](whole W, items []T, t *table) view[W, T] {
+	return view[W, T]{whole: whole, items: items, table: t}
 }
 
-// streams is prints for a command that prints values one after the other.
-func streams[T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string,
-	one[T]) error) *cobra.Command {
-	prints(r, forms(cmd, "jsonl"), body)
-	r.printed[cmd][0].many = true
-	return cmd
+// items is a plain list.
+func items[T any](all []T, t *table) listOf[T] { return list(all, all, t) }
+
+// says adds a sentence for people.
+func (v view[W, T]) says(format string, args ...any) view[W, T] {
+	v.after = append(v.after, fmt.Sprintf(format, args...))
+	return v
 }
 
-// writes is prints for a command with a confirmation, see asks.
-func writes[T any](r *root, cmd *cobra.Command, prepare func(context.Context, *app.App, []string, one[T]) (asked,
+// also lets cmd print another kind of view, if the flag when is given; "" is always. opdeck schema describes it.
+func also[W, T any](r *root, cmd *cobra.Command, when string) func(view[W, T]) error {
+	r.printed[cmd] = append(r.printed[cmd], printed{when: when, json: reflect.TypeFor[W](), jsonl: reflect.TypeFor[T]()})
+	return func(v view[W, T]) error { return show(r, v) }
+}
+
+// prints makes a command that prints the view that body returns; with an error the view is dropped.
+func prints[W, T any](r *root, cmd *cobra.Command, body func(context.Context, *app.App, []string) (view[W, T],
 	error)) *cobra.Command {
-	out := also[T](r, cmd, "")
-	cmd.RunE = r.asks(func(ctx context.Context, a *app.App, args []string) (asked,
-		error) {
-		return prepare(ctx, a, args, out)
+	out := also[W, T](r, cmd, "")
+	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error {
+		v, err := body(ctx, a, args)
+		if err != nil {
+			return err
+		}
+		return out(v)
 	})
 	return cmd
 }
 
-// to returns a printer to w instead of standard output.
-func (o one[T]) to(w io.Writer) one[T] { return one[T]{o.r, w} }
-
-func (o one[T]) out() io.Writer {
-	if o.w == nil {
-		return o.r.env.Out
+// alone is prints for a command that opens neither config nor store.
+func alone[T any](r *root, cmd *cobra.Command, body func(context.Context, []string) (record[T], error)) *cobra.Command {
+	out := also[T, T](r, cmd, "")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		v, err := body(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
+		return out(v)
 	}
-	return o.w
+	return cmd
 }
 
-// json prints v for programs.
-func (o one[T]) json(v T) error {
-	if o.r.output == "jsonl" {
-		return o.line(v)
-	}
-	return o.r.encode(o.out(), v, true)
+// sending does a confirmed write.
+type sending[T any] func(context.Context) (record[T], error)
+
+// writes is prints for a command with a confirmation, see asks.
+func writes[T any](r *root, cmd *cobra.Command, prepare func(context.Context, *app.App, []string) (asked, sending[T],
+	error)) *cobra.Command {
+	out := also[T, T](r, cmd, "")
+	cmd.RunE = r.asks(func(ctx context.Context, a *app.App, args []string) (asked, func(context.Context) error, error) {
+		w, send, err := prepare(ctx, a, args)
+		return w, func(ctx context.Context) error {
+			v, err := send(ctx)
+			if err != nil {
+				return err
+			}
+			return out(v)
+		}, err
+	})
+	return cmd
 }
 
-// line prints v as one line of JSON.
-func (o one[T]) line(v T) error { return o.r.encode(o.out(), v, false) }
-
-// card prints v as JSON for programs, and as a card for people.
-func (o one[T]) card(v T, c *table) error {
-	if o.r.output != "table" {
-		return o.json(v)
+// show prints v in the chosen format.
+func show[W, T any](r *root, v view[W, T]) error {
+	err := error(nil)
+	switch {
+	case r.output == "json", r.output == "csv" && v.table == nil:
+		err = r.encode(r.env.Out, v.whole, true)
+	case r.output == "jsonl":
+		for i := 0; i < len(v.items) && err == nil; i++ {
+			err = r.encode(r.env.Out, v.items[i], false)
+		}
+	case r.output == "csv":
+		err = v.table.csv(r.env.Out)
+	case v.table != nil && len(v.table.rows) == 0:
+		r.say("%s", v.table.empty)
+	case v.table != nil:
+		err = r.table(v.table)
+	default:
+		err = r.card(v.facts, v.lines)
 	}
-	return o.r.table(o.out(), c)
-}
-
-// report prints v as JSON for programs, and a sentence for people.
-func (o one[T]) report(v T, format string, args ...any) error {
-	if o.r.output != "table" {
-		return o.json(v)
+	for i := 0; i < len(v.after) && err == nil && r.output == "table"; i++ {
+		r.say("%s", v.after[i])
 	}
-	o.r.say(format, args...)
-	return nil
-}
-
-// data prints v as JSON for programs, and a line of data for people.
-func (o one[T]) data(v T, line string) error { return o.text(v, oneLine(line)+"\n") }
-
-// text is data with several safe lines.
-func (o one[T]) text(v T, lines string) error {
-	if o.r.output != "table" {
-		return o.json(v)
+	if err == nil {
+		err = v.exit
 	}
-	_, err := io.WriteString(o.out(), lines)
 	return err
 }
 
-// each is data for a stream: its JSON is one line too.
-func (o one[T]) each(v T, line string) error {
-	if o.r.output != "table" {
-		return o.line(v)
+// each prints one value of a stream: a line of JSON, or a line of data for people.
+func (r *root) each(v any, data string) error {
+	if r.output != "table" {
+		return r.encode(r.env.Out, v, false)
 	}
-	return o.data(v, line)
-}
-
-// print prints a list in the chosen format; t is for people and spreadsheets.
-func (o many[W, T]) print(whole W, items []T, t *table) error {
-	r := o.r
-	switch r.output {
-	case "json":
-		return r.encode(r.env.Out, whole, true)
-	case "jsonl":
-		for _, v := range items {
-			if err := r.encode(r.env.Out, v, false); err != nil {
-				return err
-			}
-		}
-		return nil
-	case "csv":
-		return t.csv(r.env.Out)
-	}
-	if len(t.rows) == 0 {
-		r.say("%s", t.empty)
-		return nil
-	}
-	return r.table(r.env.Out, t)
+	_, err := io.WriteString(r.env.Out, oneLine(data)+"\n")
+	return err
 }
 
 // outputs are the values of --output.
@@ -281,46 +288,70 @@ func (r *root) zoneOf(a *app.App) *time.Location {
 	return time.Local
 }
 
-// table prints t to w, in the width of the terminal if w is one. Columns that were left out are named to the person.
-func (r *root) table(w io.Writer, t *table) error {
-	width := 0
-	if w == r.env.Out && r.env.OutTTY {
-		width = r.env.OutWidth
+// width is that of the terminal, in cells; 0: the output is none.
+func (r *root) width() int {
+	if r.env.OutTTY {
+		return r.env.OutWidth
 	}
-	left, err := t.write(w, width)
+	return 0
+}
+
+// table prints t in the width of the terminal. Columns that were left out are named to the person.
+func (r *root) table(t *table) error {
+	left, err := t.write(r.env.Out, r.width())
 	if err == nil && len(left) > 0 {
 		r.say("Not shown in this width: %s. -o csv has all columns.", strings.Join(left, ", "))
 	}
 	return err
 }
 
+// card prints the facts of a record, and lines below them. A value that is too long continues below itself.
+func (r *root) card(facts []present.Fact, lines string) error {
+	if facts != nil {
+		facts = append([]present.Fact{{Label: "FIELD", Value: "VALUE"}}, facts...)
+	}
+	wide := 0
+	for _, f := range facts {
+		wide = max(wide, draw.Width(oneLine(f.Key())))
+	}
+	var b strings.Builder
+	for _, f := range facts {
+		value, room := oneLine(f.Value), max(r.width()-wide-len(columnGap), 1)
+		if r.width() > 0 && draw.Width(value) > room {
+			value = strings.Join(draw.Wrap(value, room), "\n"+draw.Space(wide+len(columnGap)))
+		}
+		b.WriteString(draw.Pad(oneLine(f.Key()), wide) + columnGap + value + "\n")
+	}
+	_, err := io.WriteString(r.env.Out, b.String()+lines)
+	return err
+}
+
 // write prints aligned columns without padding after the last, in width cells (0: as wide as they are), and returns
 // the headings of those that did not fit. Cells must be safe.
 func (t *table) write(w io.Writer, width int) (left []string, err error) {
-	all := [][]string{t.head}
+	head := make([]string, len(t.columns))
+	all := [][]string{head}
 	for _, row := range t.rows {
 		all = append(all, slices.Clone(row))
 	}
+	want := make([]int, len(head))
 	for i, c := range t.columns {
-		if c.Align == field.Decimal {
+		if head[i] = c.Title; c.Align == field.Decimal {
 			alignPoints(all[1:], i)
 		}
-	}
-	want := make([]int, len(t.head))
-	for _, row := range all {
-		for i, c := range row {
-			want[i] = max(want[i], draw.Width(c))
+		for _, row := range all {
+			want[i] = max(want[i], draw.Width(row[i]))
 		}
 	}
 	cols := t.fit(want, width)
-	for i, name := range t.head {
+	for i, name := range head {
 		if !slices.ContainsFunc(cols, func(c fitted) bool { return c.index == i }) {
 			left = append(left, name)
 		}
 	}
 	var b strings.Builder
 	for _, row := range all {
-		t.line(&b, row, cols, width)
+		t.line(&b, row, cols)
 	}
 	_, err = io.WriteString(w, b.String())
 	return left, err
@@ -340,20 +371,17 @@ func alignPoints(rows [][]string, column int) {
 	}
 }
 
-// line writes a row in these columns. A record's value continues below itself.
-func (t *table) line(b *strings.Builder, row []string, cols []fitted, width int) {
+// line writes a row in these columns.
+func (t *table) line(b *strings.Builder, row []string, cols []fitted) {
 	for n, col := range cols {
 		cell := t.cut(row[col.index], col)
 		switch {
-		case t.right[col.index]:
+		case t.columns[col.index].Align != field.Left:
 			if cell = draw.PadLeft(cell, col.width); n == len(cols)-1 {
 				cell = strings.TrimRight(cell, " ")
 			}
 		case n < len(cols)-1:
 			cell = draw.Pad(cell, col.width)
-		case t.record && width > 0:
-			indent := width - col.width
-			cell = strings.Join(draw.Wrap(row[col.index], col.width), "\n"+draw.Space(indent))
 		}
 		if n > 0 {
 			b.WriteString(columnGap)
@@ -389,10 +417,6 @@ func (t *table) fit(want []int, width int) []fitted {
 	if width == 0 || taken(cols) <= width {
 		return cols
 	}
-	if t.record {
-		cols[1].width = max(width-cols[0].width-len(columnGap), 1)
-		return cols
-	}
 	for i := range cols {
 		if t.shrinks(i) {
 			cols[i].width = min(want[i], min(max(t.columns[i].Min, leastText), leastName))
@@ -423,7 +447,8 @@ func (t *table) fit(want []int, width int) []fitted {
 
 // shrinks reports whether the column may be cut: numbers, times, status words and what tells rows apart may not.
 func (t *table) shrinks(i int) bool {
-	return i != t.key && !t.right[i] && !t.columns[i].Whole && !t.columns[i].Signed
+	c := t.columns[i]
+	return i != t.key && c.Align == field.Left && !c.Whole && !c.Signed
 }
 
 // taken is the width of a row.
@@ -440,44 +465,39 @@ func safeText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// encode writes v as JSON, on one line without indent; lists are as in notNull. The encoder escapes control
-// characters; direction and other format characters are escaped here, so that a terminal with the output is safe too.
-// The JSON value is unchanged. Commands print with a printer.
+// encode writes v as JSON, on one line without indent. Commands print with a view.
 func (r *root) encode(w io.Writer, v any, indent bool) error {
+	doc, err := jsonText(v, indent)
+	if err == nil {
+		_, err = io.WriteString(w, doc)
+	}
+	return err
+}
+
+// jsonText is v as JSON; lists are as in notNull. The encoder escapes control characters; direction and other format
+// characters are escaped here, so that a terminal with the output is safe too. The JSON value is unchanged.
+func jsonText(v any, indent bool) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(notNull(v)); err != nil {
-		return fmt.Errorf("output: %w", err)
+		return "", fmt.Errorf("output: %w", err)
 	}
 	doc := b.String()
 	if indent {
 		doc = string(format.Indent([]byte(doc))) + "\n"
 	}
-	_, err := io.WriteString(w, untrusted.JSON(doc))
-	return err
+	return untrusted.JSON(doc), nil
 }
-
-// tableTime is the format of times in a table, in UTC.
-const tableTime = "2006-01-02 15:04:05"
 
 // table is a list for people, or CSV for spreadsheets and programs.
 type table struct {
-	head    []string
-	right   map[int]bool         // columns of numbers
-	columns map[int]field.Layout // widths where a terminal has little room
-	key     int                  // the column that tells rows apart: whole in every terminal
-	record  bool                 // one record: values continue on more lines
+	columns []field.Layout // with headings
+	key     int            // the column that tells rows apart: whole in every terminal
 	rows    [][]string
-	heads   []string         // of CSV; nil: it has the same columns
-	cells   [][]csvcell.Cell // of CSV, one list a row
-	empty   string           // printed if there are no rows
-}
-
-// tabled is a table with these headings, separated by |.
-func tabled(head string) *table {
-	return &table{head: strings.Split(head, "|"), right: map[int]bool{},
-		columns: map[int]field.Layout{}, empty: "Nothing to list."}
+	heads   []string // of CSV
+	cells   [][]csvcell.Cell
+	empty   string // printed if there are no rows
 }
 
 // textSign is the character of a sign in the text of a command.
@@ -486,36 +506,18 @@ func textSign(s present.Sign) string {
 		present.SignUnknown: "?"}[s]
 }
 
-// newCard is a table about one record.
-func newCard() *table {
-	t := tabled("FIELD|VALUE")
-	t.record = true
-	return t
-}
-
-// card is a table of all facts of a record.
-func card(sections []present.Section) *table {
-	t := newCard()
-	for _, s := range sections {
-		for _, f := range s.Facts {
-			t.add(f.Key(), f.Value)
-		}
-	}
-	return t
-}
-
 // listed is a table of records in these columns: people get the screens' cells, programs the exact values.
 func listed[T any](o present.Options, columns []present.Column[T], items []T) *table {
-	t := tabled("")
-	t.head, t.rows, t.cells = nil, make([][]string, len(items)), make([][]csvcell.Cell, len(items))
+	t := &table{columns: make([]field.Layout, len(columns)), rows: make([][]string, len(items)),
+		cells: make([][]csvcell.Cell, len(items)), empty: "Nothing to list."}
 	t.key = max(slices.IndexFunc(columns, func(c present.Column[T]) bool { return c.ID }), 0)
 	for i, c := range columns {
 		heading := strings.ToUpper
 		if c.Name != strings.ToLower(c.Name) { // a name of the service's
 			heading = oneLine
 		}
-		t.head = append(t.head, heading(c.Name))
-		t.right[i], t.columns[i] = c.Align != field.Left, c.Layout
+		t.columns[i] = c.Layout
+		t.columns[i].Title = heading(c.Name)
 		for k, item := range items {
 			t.rows[k] = append(t.rows[k], c.Cell(o, item).Text)
 		}
@@ -529,46 +531,6 @@ func listed[T any](o present.Options, columns []present.Column[T], items []T) *t
 	return t
 }
 
-// aligned is the text of a cell that stands to the right, as whole numbers do.
-type aligned string
-
-// add appends a row of safe cells: texts on one line, times in UTC, numbers right-aligned.
-func (t *table) add(cells ...any) {
-	row := make([]string, len(cells))
-	for i, c := range cells {
-		switch c := c.(type) {
-		case string:
-			row[i] = oneLine(c)
-		case int, int64:
-			row[i], t.right[i] = fmt.Sprint(c), true
-		case aligned:
-			row[i], t.right[i] = oneLine(string(c)), true
-		case bool:
-			row[i] = format.YesNo(c)
-		case time.Time:
-			row[i] = c.UTC().Format(tableTime)
-		case untrusted.Text:
-			row[i] = c.Line(500)
-		default:
-			row[i] = oneLine(fmt.Sprint(c))
-		}
-	}
-	t.rows = append(t.rows, row)
-}
-
-// fact appends a row of a card; empty values are omitted.
-func (t *table) fact(label string, value any) {
-	switch v := value.(type) {
-	case time.Time:
-		value = moment(v)
-	case int, int64:
-		value = fmt.Sprint(v)
-	}
-	if t.add(label, value); t.rows[len(t.rows)-1][1] == "" {
-		t.rows = t.rows[:len(t.rows)-1]
-	}
-}
-
 // none sets the sentence for an empty table.
 func (t *table) none(sentence string) *table {
 	t.empty = sentence
@@ -578,22 +540,9 @@ func (t *table) none(sentence string) *table {
 // csv prints the rows for a spreadsheet, without a byte order mark, which programs would take for a part of the first
 // heading.
 func (t *table) csv(w io.Writer) error {
-	heads, rows := t.heads, t.cells
-	if heads == nil {
-		heads = t.head
-		for _, row := range t.rows {
-			cells := make([]csvcell.Cell, len(row))
-			for i, c := range row {
-				if cells[i] = csvcell.Text(c); t.right[i] {
-					cells[i] = csvcell.Number(c)
-				}
-			}
-			rows = append(rows, cells)
-		}
-	}
-	out, err := csvcell.New(w, false, heads)
-	for k := 0; k < len(rows) && err == nil; k++ {
-		err = out.Row(rows[k])
+	out, err := csvcell.New(w, false, t.heads)
+	for k := 0; k < len(t.cells) && err == nil; k++ {
+		err = out.Row(t.cells[k])
 	}
 	if err != nil {
 		return err

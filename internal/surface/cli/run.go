@@ -226,7 +226,6 @@ type root struct {
 	zone *time.Location // of times that a person reads at a terminal; nil: the output is no terminal
 
 	printed map[*cobra.Command][]printed // the JSON that commands print
-	dry     one[dryJSON]
 
 	serveLog io.Writer // of opdeck serve: standard error has its log instead of notices; nil: none
 
@@ -245,7 +244,7 @@ func (r *root) command() *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return r.console(cmd.Context()) },
 	}
-	r.printed, r.dry = map[*cobra.Command][]printed{}, one[dryJSON]{r: r}
+	r.printed = map[*cobra.Command][]printed{}
 	f := cmd.PersistentFlags()
 	f.StringVar(&r.config, "config", "",
 		"config file (default $OPDECK_CONFIG, ~/.config/opdeck/config.toml, /etc/opdeck/config.toml)")
@@ -563,12 +562,15 @@ func (r *root) write(ctx context.Context, fn func(ctx context.Context) error) er
 		if a.Body != nil {
 			out.Body = a.Body
 		}
-		if err := r.dry.json(out); err != nil {
+		if err := r.dry(out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// dry prints a call that would be sent.
+func (r *root) dry(call dryJSON) error { return r.encode(r.env.Out, call, r.output != "jsonl") }
 
 // dryJSON is a call that would be sent; all fields are null if there is none.
 type dryJSON struct {

@@ -66,8 +66,8 @@ type schemaCommand struct {
 
 func newSchemaCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{}
-	return alone(r, cmd, func(_ context.Context, _ []string, out one[schema]) error {
-		return out.to(r.env.Out).json(schemaOf(r, cmd.Root()))
+	return alone(r, cmd, func(context.Context, []string) (record[schema], error) {
+		return asJSON(schemaOf(r, cmd.Root()))
 	})
 }
 

@@ -44,20 +44,21 @@ func sessionStatusCommand(r *root) *cobra.Command {
 		"or 3 UNKNOWN, as opdeck check session does. With --warn or --crit the time left on the access\n" +
 		"token counts as well. --watch shows every change until interrupted (json and jsonl: one object\n" +
 		"per line)."}
-	prints(r, forms(cmd, "jsonl"), func(ctx context.Context, a *app.App, _ []string, out one[sessionJSON]) error {
+	out := also[sessionJSON, sessionJSON](r, forms(cmd, "jsonl"), "")
+	show := r.do(func(ctx context.Context, a *app.App, _ []string) error {
 		if watch {
-			return watchSession(r, ctx, a, out)
+			return watchSession(r, ctx, a)
 		}
 		s, v, err := judgedSession(ctx, a)
 		if err != nil {
 			return err
 		}
-		if s.State == string(session.None) && s.Warning == "" && r.output == "table" {
-			defer r.say("The next call logs in, or run opdeck session login.")
+		shown := card(statusOf(s), present.Session(present.Options{Now: s.AsOf, Zone: r.zone}, s, v)...)
+		if s.State == string(session.None) && s.Warning == "" {
+			shown = shown.says("The next call logs in, or run opdeck session login.")
 		}
-		return out.card(statusOf(s), card(present.Session(present.Options{Now: s.AsOf, Zone: r.zone}, s, v)))
+		return out(shown)
 	})
-	show := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case check && watch:
@@ -195,7 +196,7 @@ func moment(t time.Time) string {
 }
 
 // watchSession prints changes until ctx ends, and then returns nil.
-func watchSession(r *root, ctx context.Context, a *app.App, out one[sessionJSON]) error {
+func watchSession(r *root, ctx context.Context, a *app.App) error {
 	for s := range a.Session.Watch(ctx, time.Second) {
 		s.Context = a.Context.Name
 		if s.Warning == "" {
@@ -208,7 +209,7 @@ func watchSession(r *root, ctx context.Context, a *app.App, out one[sessionJSON]
 		if s.Warning != "" {
 			line += "; " + s.Warning
 		}
-		if err := out.each(statusOf(s), line); err != nil {
+		if err := r.each(statusOf(s), line); err != nil {
 			return err
 		}
 	}
@@ -309,49 +310,50 @@ func sessionResetCommand(r *root) *cobra.Command {
 // sessionActCommand is one of the three acts on the session.
 func sessionActCommand(r *root, kind api.ActKind, sentence string,
 	do func(app.SharedSession, context.Context) error) *cobra.Command {
-	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out one[sessionJSON]) (asked, error) {
-		account := session.MaskAccount(a.Session.Key().Account)
-		facts, kind, sentence := []present.Fact{{Label: "context", Value: a.Context.Name},
-			{Label: "account", Value: account}}, kind, sentence
+	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string) (w asked, _ sending[sessionJSON],
+		_ error) {
+		account, kind, sentence := session.MaskAccount(a.Session.Key().Account), kind, sentence
+		w.typed, w.facts = a.Context.Name, []present.Fact{{Label: "context", Value: a.Context.Name},
+			{Label: "account", Value: account}}
 		if r.newStoreKey {
-			facts = append(facts, present.Fact{Label: "key", Value: "gives up the stored tokens of every account in this store"})
+			w.facts = append(w.facts, present.Fact{Label: "key",
+				Value: "gives up the stored tokens of every account in this store"})
 		}
 		if kind == api.ActSessionRefresh {
 			if s, err := a.SharedSession().Status(ctx); err == nil && !s.Renewable() {
-				facts = append(facts, present.Fact{Label: "pair", Value: "nothing to refresh: this logs in"})
+				w.facts = append(w.facts, present.Fact{Label: "pair", Value: "nothing to refresh: this logs in"})
 				kind, sentence = api.ActSessionLogin, "Logged in: there were no tokens to refresh."
 			}
 		}
-		return asked{typed: a.Context.Name, facts: facts, send: func(ctx context.Context) error {
+		return w, func(ctx context.Context) (out record[sessionJSON], err error) {
 			if r.dryRun {
-				return drySession(r, endpoint.Of(kind), account)
+				return out, drySession(r, endpoint.Of(kind), account)
 			}
 			if err := do(a.SharedSession(), ctx); err != nil {
-				return err
+				return out, err
 			}
 			s, err := a.SharedSession().Status(ctx)
-			if err != nil && r.output != "table" {
-				return err
-			}
 			if kind == api.ActSessionRefresh && s.From == session.ByLogin {
 				sentence = "Logged in, since the refresh did not work: opdeck session status says why."
 			}
-			return out.report(statusOf(s), "%s", sentence)
-		}}, nil
+			if r.output == "table" {
+				err = nil // it is done
+			}
+			return value(statusOf(s)).says("%s", sentence), err
+		}, nil
 	})
 }
 
 // drySession prints the call that would be sent; a reset sends nothing.
 func drySession(r *root, call *endpoint.Route, account string) error {
-	if call.Method == "" {
-		return r.dry.json(dryJSON{})
+	var out dryJSON
+	if call.Method != "" {
+		out = dryJSON{Method: &call.Method, Path: &call.Path}
 	}
-	out := dryJSON{Method: &call.Method, Path: &call.Path}
 	if call.Kind == api.ActSessionLogin {
 		out.Body = map[string]string{"login": account, "password": "••••"}
 	}
-	return r.dry.json(out)
+	return errors.Join(r.dry(out), api.ErrDryRun)
 }
 
 func sessionKeepCommand(r *root) *cobra.Command {
@@ -366,21 +368,13 @@ func sessionKeepCommand(r *root) *cobra.Command {
 }
 
 func limitsCommand(r *root) *cobra.Command {
-	return printsList(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string,
-		out listOf[limit.Usage]) error {
+	return prints(r, lists(&cobra.Command{}), func(ctx context.Context, a *app.App, _ []string) (listOf[limit.Usage],
+		error) {
 		use, err := a.Limits.Usage(ctx)
-		if err != nil {
-			return err
-		}
 		budgets := present.Budgets(use, 0)
-		err = out.print(use, use, listed(r.options(ctx, a), present.BudgetColumns, budgets))
-		if err != nil || r.output != "table" {
-			return err
-		}
-		for _, note := range present.BudgetNotes(budgets) {
-			r.say("%s", note)
-		}
-		return nil
+		out := items(use, listed(r.options(ctx, a), present.BudgetColumns, budgets))
+		out.after = present.BudgetNotes(budgets)
+		return out, err
 	})
 }
 
