@@ -124,29 +124,44 @@ const (
 	TypeDepositAccountRequisite Type = 5
 )
 
+// types are the spec's, from number 1 on: its name for each, ours in lists and filters, and the object that it is about.
 var types = []struct {
-	t    Type
-	name string
-	obj  Object
+	name, word string
+	obj        Object
 }{
-	{TypeOperation, "OPERATION", ObjectOperation},
-	{TypeDepositAccount, "DEPOSIT_ACCOUNT", ObjectAccount},
-	{TypeClient, "CLIENT", ObjectClient},
-	{TypeCounterparty, "COUNTERPARTY", ObjectCounterparty},
-	{TypeDepositAccountRequisite, "DEPOSIT_ACCOUNT_REQUISITE", ObjectAccount},
+	{"OPERATION", "operation", ObjectOperation},
+	{"DEPOSIT_ACCOUNT", "account", ObjectAccount},
+	{"CLIENT", "client", ObjectClient},
+	{"COUNTERPARTY", "counterparty", ObjectCounterparty},
+	{"DEPOSIT_ACCOUNT_REQUISITE", "requisite", ObjectAccount},
+}
+
+// Types lists the types of the spec.
+func Types() []Type {
+	out := make([]Type, len(types))
+	for i := range types {
+		out[i] = Type(i + 1)
+	}
+	return out
 }
 
 // Known reports whether the spec lists the type.
-func (t Type) Known() bool { return t >= TypeOperation && t <= TypeDepositAccountRequisite }
+func (t Type) Known() bool { return t >= 1 && int(t) <= len(types) }
+
+// Word is the type as lists and filters have it; "" for one that the spec does not list.
+func (t Type) Word() string {
+	if !t.Known() {
+		return ""
+	}
+	return types[t-1].word
+}
 
 // String returns the spec's name, or the number marked as unlisted.
 func (t Type) String() string {
-	for _, k := range types {
-		if k.t == t {
-			return k.name
-		}
+	if !t.Known() {
+		return strconv.FormatInt(int64(t), 10) + " (unlisted)"
 	}
-	return strconv.FormatInt(int64(t), 10) + " (unlisted)"
+	return types[t-1].name
 }
 
 // Object is the name under which Data holds its one object.
@@ -274,10 +289,8 @@ func (e *Envelope) data(data jsontree.Value) *Malformed {
 	case e.Object == "":
 		return &Malformed{Reason: ReasonData, Detail: "Data contains an unknown object: " + quote(name)}
 	}
-	for _, k := range types {
-		if k.t == e.Type && k.obj != e.Object {
-			return &Malformed{Reason: ReasonData, Detail: "hook_type " + k.name + " contains " + string(e.Object)}
-		}
+	if types[e.Type-1].obj != e.Object {
+		return &Malformed{Reason: ReasonData, Detail: "hook_type " + e.Type.String() + " contains " + string(e.Object)}
 	}
 	if thing.Kind() != jsontree.Object {
 		return &Malformed{Reason: ReasonShape, Detail: string(e.Object) + " is not an object: " + show(thing)}

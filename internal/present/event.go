@@ -254,18 +254,12 @@ func eventFlag(f hook.Flag) string {
 	return format.YesNo(f == hook.Yes)
 }
 
-// shortTypes are the words for types in lists.
-var shortTypes = map[hook.Type]string{hook.TypeOperation: "OPERATION", hook.TypeDepositAccount: "ACCOUNT",
-	hook.TypeClient: "CLIENT", hook.TypeCounterparty: "COUNTERPARTY", hook.TypeDepositAccountRequisite: "REQUISITE"}
-
+// shortType is a type in lists.
 func shortType(t hook.Type) string {
-	if s, ok := shortTypes[t]; ok {
-		return s
-	}
 	if t == 0 {
 		return "unknown" // not a whole number
 	}
-	return t.String()
+	return cmp.Or(strings.ToUpper(t.Word()), t.String())
 }
 
 // EventColumns are the columns of a list of events; codes are what is known of their numbers. They are built once for

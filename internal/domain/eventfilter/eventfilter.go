@@ -28,23 +28,31 @@ func Table() *filter.Table[receiver.Stored] { return table }
 
 var table = filter.NewTable(fields()...)
 
-// types maps words to types of events; a type has several words.
-var types = map[string]hook.Type{
-	"operation": hook.TypeOperation, "account": hook.TypeDepositAccount, "client": hook.TypeClient,
-	"counterparty": hook.TypeCounterparty, "requisite": hook.TypeDepositAccountRequisite,
-	"deposit_account": hook.TypeDepositAccount, "deposit_account_requisite": hook.TypeDepositAccountRequisite,
-	"1": hook.TypeOperation, "2": hook.TypeDepositAccount, "3": hook.TypeClient, "4": hook.TypeCounterparty,
-	"5": hook.TypeDepositAccountRequisite,
-}
-
 // unlisted is the word for every type that the service does not document.
 const unlisted = "unlisted"
 
-// Types lists the words for types, display words first.
-func Types() []string {
-	return []string{"operation", "account", "client", "counterparty", "requisite", unlisted, "deposit_account",
-		"deposit_account_requisite", "1", "2", "3", "4", "5"}
+// types maps words to types of events: the word of lists, the service's name and its number. typeWords lists them,
+// display words first.
+var types, typeWords = typesByWord()
+
+func typesByWord() (map[string]hook.Type, []string) {
+	types, words := map[string]hook.Type{}, []string{}
+	add := func(word func(hook.Type) string) {
+		for _, t := range hook.Types() {
+			if w := strings.ToLower(word(t)); types[w] == 0 {
+				types[w], words = t, append(words, w)
+			}
+		}
+	}
+	add(hook.Type.Word)
+	words = append(words, unlisted)
+	add(hook.Type.String)
+	add(func(t hook.Type) string { return strconv.Itoa(int(t)) })
+	return types, words
 }
+
+// Types lists the words for types, display words first.
+func Types() []string { return slices.Clone(typeWords) }
 
 // Statuses lists the words for how far an event is trusted.
 func Statuses() []string {
