@@ -39,103 +39,82 @@ func groupOf(cmd *cobra.Command) string {
 	return helpGroups[len(helpGroups)-1].title
 }
 
-// examples has a command line for each command.
+// examples are the command lines that say more than the name and the arguments of a command do.
 var examples = map[string]string{
 	"opdeck":                   "opdeck -c sandbox",
-	"operation":                "opdeck operation list --filter status:PENDING",
 	"operation list":           "opdeck operation list --filter 'status:PENDING amount>=1000' --sort -amount",
 	"operation get":            "opdeck operation get 62387cd9-6926-45b3-bf48-8a53f850c0b8 -o json",
-	"operation tree":           "opdeck operation tree 62387cd9-6926-45b3-bf48-8a53f850c0b8",
-	"operation history":        "opdeck operation history 62387cd9-6926-45b3-bf48-8a53f850c0b8",
 	"operation totals":         "opdeck operation totals --by customer,month --filter currency:EUR",
 	"operation export":         "opdeck operation export --filter 'updated>2026-11-01' november.csv",
 	"operation report":         "opdeck operation report report.xlsx",
-	"note":                     "opdeck note list",
 	"note add":                 "opdeck note add OPID the bank asks for the invoice",
-	"note list":                "opdeck note list",
-	"document":                 "opdeck document list 62387cd9-6926-45b3-bf48-8a53f850c0b8",
-	"document list":            "opdeck document list 62387cd9-6926-45b3-bf48-8a53f850c0b8",
 	"document download":        "opdeck document download DrAG8VQ-cgGo-eqmsJNK372AS f-7 passport.pdf",
 	"document remove":          "opdeck document remove OPID DOCID --dry-run",
-	"document restore":         "opdeck document restore OPID DOCID",
 	"document attach":          "opdeck document attach OPID DOCID --name invoice.pdf",
 	"document upload":          "opdeck document upload invoice.pdf --customer DrAG8VQ-cgGo-eqmsJNK372AS",
 	"document replace":         "opdeck document replace OPID DOCID invoice.pdf",
-	"document resume":          "opdeck document resume",
-	"customer":                 "opdeck customer list --filter status:VERIFY",
 	"customer list":            "opdeck customer list --filter status:VERIFY,MODERATION",
-	"customer get":             "opdeck customer get DrAG8VQ-cgGo-eqmsJNK372AS",
 	"customer application":     "opdeck customer application DrAG8VQ-cgGo-eqmsJNK372AS -o json",
 	"customer set-application": "opdeck customer set-application CUID application.json --dry-run",
-	"customer files":           "opdeck customer files DrAG8VQ-cgGo-eqmsJNK372AS",
-	"customer delete-file":     "opdeck customer delete-file DrAG8VQ-cgGo-eqmsJNK372AS f-7",
-	"account":                  "opdeck account list",
 	"account list":             "opdeck account list -o csv",
-	"account get":              "opdeck account get Ua8EePugJkSD",
-	"counterparty":             "opdeck counterparty list",
-	"counterparty list":        "opdeck counterparty list",
-	"counterparty get":         "opdeck counterparty get Ua8EePugJkSD",
-	"tariff":                   "opdeck tariff limits",
-	"tariff limits":            "opdeck tariff limits",
 	"tariff commissions":       "opdeck tariff commissions --from EUR",
-	"compliance":               "opdeck compliance journey DrAG8VQ-cgGo-eqmsJNK372AS",
-	"compliance journey":       "opdeck compliance journey DrAG8VQ-cgGo-eqmsJNK372AS",
 	"compliance share":         "opdeck compliance share DrAG8VQ-cgGo-eqmsJNK372AS --token-file token",
 	"compliance link":          "opdeck compliance link DrAG8VQ-cgGo-eqmsJNK372AS --qr",
-	"compliance finalize":      "opdeck compliance finalize DrAG8VQ-cgGo-eqmsJNK372AS",
 	"session":                  "opdeck session status",
 	"session status":           "opdeck session status --check --warn 60s --crit 15s",
-	"session refresh":          "opdeck session refresh",
-	"session login":            "opdeck session login",
-	"session reset":            "opdeck session reset",
 	"session keep":             "opdeck session keep -c stage",
 	"session proxy":            "opdeck session proxy --socket /run/user/1000/opdeck.sock",
 	"session exec":             "opdeck session exec --as nightly -- ./report.sh",
 	"limits":                   "opdeck limits -o json",
-	"index":                    "opdeck index status",
-	"index status":             "opdeck index status",
 	"index sync":               "opdeck index sync --wait",
-	"index verify":             "opdeck index verify",
-	"index rebuild":            "opdeck index rebuild",
-	"event":                    "opdeck event list",
 	"event list":               "opdeck event list --type OPERATION",
-	"event show":               "opdeck event show 7f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d",
-	"event replay":             "opdeck event replay 7f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d",
-	"event codes":              "opdeck event codes",
-	"hook":                     "opdeck hook get",
-	"hook get":                 "opdeck hook get",
 	"hook set":                 "opdeck hook set --url https://hooks.example.com/hooks --dry-run",
-	"audit":                    "opdeck audit list",
 	"audit list":               "opdeck audit list --event 'document.*' --limit 20",
 	"audit verify":             "opdeck audit verify --against monday.note",
 	"audit checkpoint":         "opdeck audit checkpoint > monday.note",
 	"audit export":             "opdeck audit export trail.jsonl",
 	"audit unsettled":          "opdeck audit unsettled --settle",
 	"audit settle":             "opdeck audit settle REF --note 'the document is still attached'",
-	"approval":                 "opdeck approval list",
-	"approval list":            "opdeck approval list",
-	"approval show":            "opdeck approval show ID",
-	"approval approve":         "opdeck approval approve ID",
-	"approval deny":            "opdeck approval deny ID",
-	"notify":                   "opdeck notify test",
-	"notify test":              "opdeck notify test",
-	"doctor":                   "opdeck doctor",
 	"check":                    "opdeck check -c stage",
 	"backup":                   "opdeck backup /backups/opdeck-2026-01-31.opdeck",
 	"restore":                  "opdeck restore /backups/opdeck-2026-01-31.opdeck --reason 'disk failed'",
-	"migrate":                  "opdeck migrate",
-	"config":                   "opdeck config init",
-	"config init":              "opdeck config init",
 	"config check":             "opdeck config check /etc/opdeck/config.toml",
-	"config show":              "opdeck config show",
-	"config path":              "opdeck config path",
 	"serve":                    "opdeck serve -c stage",
 	"sandbox":                  "opdeck sandbox --addr 127.0.0.1:8787 --operations 10000",
-	"schema":                   "opdeck schema",
-	"version":                  "opdeck version",
 	"completion":               "source <(opdeck completion bash)",
 	"man":                      "opdeck man operation list",
 	"help":                     "opdeck help operation list",
+}
+
+// samples are the arguments of an example.
+var samples = map[string]string{"OPID": "62387cd9-6926-45b3-bf48-8a53f850c0b8", "CUID": "DrAG8VQ-cgGo-eqmsJNK372AS",
+	"HOOKID": "7f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d", "FILEID": "f-7"}
+
+// rank orders the commands below another one by how well they show what it is for.
+func rank(cmd *cobra.Command) int {
+	verbs := []string{"list", "status", "get", "journey", "init"}
+	if i := slices.Index(verbs, cmd.Name()); i >= 0 {
+		return i
+	}
+	return len(verbs)
+}
+
+// exampleOf is an example of cmd: the one above; for a command with others below it one of theirs, a list if there is
+// one; else its name with the arguments that it needs.
+func exampleOf(cmd *cobra.Command) string {
+	if line := examples[path(cmd)]; line != "" {
+		return line
+	}
+	if subs := cmd.Commands(); len(subs) > 0 {
+		return exampleOf(slices.MinFunc(subs, func(a, b *cobra.Command) int { return cmp.Compare(rank(a), rank(b)) }))
+	}
+	line := "opdeck " + path(cmd)
+	for _, arg := range strings.Fields(cmd.Use)[1:] {
+		if !strings.HasPrefix(arg, "[") {
+			line += " " + cmp.Or(samples[arg], arg)
+		}
+	}
+	return line
 }
 
 // describe completes the commands below top for the help and the manual pages: groups, examples, and the verbs of a
@@ -157,11 +136,7 @@ func describe(top *cobra.Command) {
 	}
 }
 
-func describeOne(cmd *cobra.Command) {
-	if line := examples[path(cmd)]; line != "" {
-		cmd.Example = "  " + line
-	}
-}
+func describeOne(cmd *cobra.Command) { cmd.Example = "  " + exampleOf(cmd) }
 
 // available lists the names of the commands below cmd.
 func available(cmd *cobra.Command) []string {
