@@ -124,7 +124,7 @@ const (
 	TypeDepositAccountRequisite Type = 5
 )
 
-// types are the spec's, from number 1 on: its name for each, ours in lists and filters, and the object that it is about.
+// types are the spec's, from number 1 on: its name, our word in lists and filters, and the object that each is about.
 var types = []struct {
 	name, word string
 	obj        Object
