@@ -12,14 +12,11 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/endpoint"
-	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/field"
 	"opdeck/internal/present"
 	"opdeck/internal/system/wholefile"
 )
-
-var accountCommands = commands{act.AccountList: accountListCommand, act.AccountGet: accountGetCommand}
 
 func accountListCommand(r *root) *cobra.Command {
 	var q api.AccountQuery
@@ -54,9 +51,6 @@ func gets[T any](r *root, call endpoint.Endpoint[string, T],
 	})
 }
 
-var counterpartyCommands = commands{act.CounterpartyList: counterpartyListCommand,
-	act.CounterpartyGet: counterpartyGetCommand}
-
 func counterpartyListCommand(r *root) *cobra.Command {
 	var q api.CounterpartyQuery
 	columns := []string{"id", "name", "status", "accounts", "customer", "updated"}
@@ -72,8 +66,6 @@ func counterpartyListCommand(r *root) *cobra.Command {
 func counterpartyGetCommand(r *root) *cobra.Command {
 	return gets(r, endpoint.GetCounterparty, present.Counterparty)
 }
-
-var tariffCommands = commands{act.TariffLimits: tariffLimitsCommand, act.TariffCommissions: tariffCommissionsCommand}
 
 func tariffLimitsCommand(r *root) *cobra.Command {
 	return tariffsCommand(r, endpoint.ListPaymentLimits, "from", "to", "payment", "cuid", "id")

@@ -33,48 +33,68 @@ import (
 	"opdeck/internal/surface/console"
 )
 
-// commands maps acts to the makers of their commands; each group's are in its file. Usage, arguments, help, role,
-// read-only check, --yes and --dry-run come from the act's row.
-type commands map[*act.Act]func(*root) *cobra.Command
-
-// otherCommands are the commands without a group.
-var otherCommands = commands{
+// makers make the commands of acts. Usage, arguments, help, role, read-only check, --yes and --dry-run come from the
+// act's row.
+var makers = map[*act.Act]func(*root) *cobra.Command{
+	act.AccountList: accountListCommand, act.AccountGet: accountGetCommand,
+	act.CounterpartyList: counterpartyListCommand, act.CounterpartyGet: counterpartyGetCommand,
+	act.TariffLimits: tariffLimitsCommand, act.TariffCommissions: tariffCommissionsCommand,
+	act.ApprovalList: approvalListCommand, act.ApprovalShow: approvalShowCommand,
+	act.ApprovalApprove: approvalApproveCommand, act.ApprovalDeny: approvalDenyCommand,
+	act.NoteAdd: noteAddCommand, act.NoteList: noteListCommand,
+	act.NotifyTest: notifyTestCommand,
+	act.AuditList:  auditListCommand, act.AuditVerify: auditVerifyCommand, act.AuditExport: auditExportCommand,
+	act.AuditCheckpoint: auditCheckpointCommand, act.AuditUnsettled: auditUnsettledCommand,
+	act.AuditSettle:     auditSettleCommand,
+	act.ComplianceShare: complianceShareCommand, act.ComplianceLink: complianceLinkCommand,
+	act.ComplianceFinalize: complianceFinalizeCommand, act.ComplianceJourney: complianceJourneyCommand,
+	act.ConfigInit: configInitCommand, act.ConfigCheck: configCheckCommand, act.ConfigShow: configShowCommand,
+	act.ConfigPath:   configPathCommand,
+	act.CustomerList: customerListCommand, act.CustomerGet: customerGetCommand,
+	act.CustomerApplication: customerApplicationCommand, act.CustomerFiles: customerFilesCommand,
+	act.CustomerSetApplication: customerSetApplicationCommand, act.CustomerDeleteFile: customerDeleteFileCommand,
+	act.DocumentList: documentListCommand, act.DocumentRemove: documentRemoveCommand,
+	act.DocumentRestore: documentRestoreCommand, act.DocumentAttach: documentAttachCommand,
+	act.DocumentUpload: documentUploadCommand, act.DocumentReplace: documentReplaceCommand,
+	act.DocumentResume: documentResumeCommand, act.DocumentDownload: documentDownloadCommand,
+	act.EventList: eventListCommand, act.EventShow: eventShowCommand, act.EventCodes: eventCodesCommand,
+	act.EventReplay: eventReplayCommand,
+	act.HookGet:     hookGetCommand, act.HookSet: hookSetCommand,
+	act.IndexStatus: indexStatusCommand, act.IndexSync: indexSyncCommand, act.IndexVerify: indexVerifyCommand,
+	act.IndexRebuild:  indexRebuildCommand,
+	act.OperationList: operationListCommand, act.OperationGet: operationGetCommand,
+	act.OperationTree: operationTreeCommand, act.OperationHistory: operationHistoryCommand,
+	act.OperationExport: operationExportCommand, act.OperationReport: operationReportCommand,
+	act.OperationTotals: operationTotalsCommand,
+	act.SessionStatus:   sessionStatusCommand, act.SessionKeep: sessionKeepCommand,
+	act.SessionRefresh: sessionRefreshCommand, act.SessionLogin: sessionLoginCommand,
+	act.SessionReset: sessionResetCommand, act.SessionProxy: sessionProxyCommand, act.SessionExec: sessionExecCommand,
 	act.Limits: limitsCommand, act.Doctor: doctorCommand, act.Check: checkCommand, act.Sandbox: sandboxCommand,
-	act.Schema: newSchemaCommand,
-	act.Backup: backupCommand, act.Restore: restoreCommand, act.Migrate: migrateCommand,
+	act.Schema: newSchemaCommand, act.Backup: backupCommand, act.Restore: restoreCommand, act.Migrate: migrateCommand,
 	act.Version: versionCommand, act.Completion: completionCommand, act.Man: manCommand,
 }
 
 // groups are the first words of grouped commands. The help adds the verbs to the short text.
 var groups = map[string]struct {
-	aliases  []string
-	short    string
-	commands commands
+	aliases []string
+	short   string
 }{
-	"operation":    {[]string{"op"}, "Operations", operationCommands},
-	"document":     {[]string{"doc"}, "Documents of operations", documentCommands},
-	"customer":     {nil, "Customers and their applications", customerCommands},
-	"account":      {nil, "Customers' accounts with balances and requisites", accountCommands},
-	"counterparty": {nil, "Payees and the status of their accounts", counterpartyCommands},
-	"tariff":       {nil, "Payment limits and commissions", tariffCommands},
-	"compliance":   {[]string{"kyc"}, "A customer's verification", complianceCommands},
-	"session":      {nil, "The one shared session", sessionCommands},
-	"index":        {nil, "The local index of operations", indexCommands},
-	"event":        {[]string{"events"}, "Webhooks", eventCommands},
-	"hook":         {nil, "The service's webhook settings", hookCommands},
-	"audit":        {nil, "The audit trail", auditCommands},
-	"approval":     {nil, "Writes waiting for a second person", approvalCommands},
-	"notify":       {nil, "Notices", notifyCommands},
-	"note":         {nil, "Notes for colleagues", noteCommands},
-	"config":       {nil, "The config file", configCommands},
-}
-
-// maker returns the maker of an act's command; nil if there is none.
-func maker(a *act.Act) func(*root) *cobra.Command {
-	if group, _, two := strings.Cut(a.Name, "."); two {
-		return groups[group].commands[a]
-	}
-	return otherCommands[a]
+	"operation":    {[]string{"op"}, "Operations"},
+	"document":     {[]string{"doc"}, "Documents of operations"},
+	"customer":     {nil, "Customers and their applications"},
+	"account":      {nil, "Customers' accounts with balances and requisites"},
+	"counterparty": {nil, "Payees and the status of their accounts"},
+	"tariff":       {nil, "Payment limits and commissions"},
+	"compliance":   {[]string{"kyc"}, "A customer's verification"},
+	"session":      {nil, "The one shared session"},
+	"index":        {nil, "The local index of operations"},
+	"event":        {[]string{"events"}, "Webhooks"},
+	"hook":         {nil, "The service's webhook settings"},
+	"audit":        {nil, "The audit trail"},
+	"approval":     {nil, "Writes waiting for a second person"},
+	"notify":       {nil, "Notices"},
+	"note":         {nil, "Notes for colleagues"},
+	"config":       {nil, "The config file"},
 }
 
 // addCommands adds the command of every act below top.
@@ -92,9 +112,9 @@ func (r *root) addCommands(top *cobra.Command) {
 				top.AddCommand(parent)
 			}
 		}
-		cmd := r.applyRow(maker(row)(r), row)
-		if parent == top { // it may be a group, too
-			parents[row.Name] = cmd
+		cmd := r.applyRow(makers[row](r), row)
+		if cmd.Example = exampleOf(row); parent.Example == "" && row.Ask == act.Nothing {
+			parent.Example = cmd.Example
 		}
 		parent.AddCommand(cmd)
 	}
@@ -354,7 +374,8 @@ func completionCommand(r *root) *cobra.Command {
 	return &cobra.Command{ValidArgs: shells,
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		Long: "Prints a script that completes commands, flags, contexts and ids. For example:\n\n" +
-			"  bash:  source <(opdeck completion bash)\n  zsh:   opdeck completion zsh > \"${fpath[1]}/_opdeck\"\n" +
+			"  bash:  source <(opdeck completion bash)\n" +
+			"  zsh:   opdeck completion zsh > \"${fpath[1]}/_opdeck\"\n" +
 			"  fish:  opdeck completion fish > ~/.config/fish/completions/opdeck.fish",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			top, out := cmd.Root(), r.env.Out

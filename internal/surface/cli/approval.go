@@ -19,11 +19,6 @@ import (
 	"opdeck/internal/present"
 )
 
-var approvalCommands = commands{
-	act.ApprovalList: approvalListCommand, act.ApprovalShow: approvalShowCommand,
-	act.ApprovalApprove: approvalApproveCommand, act.ApprovalDeny: approvalDenyCommand,
-}
-
 var approvalStates = []approval.State{approval.Open, approval.Approved, approval.Denied, approval.Lapsed,
 	approval.Spent, approval.Void}
 
@@ -95,11 +90,10 @@ func approvalDecideCommand(r *root, sentence func(approval.Request) string, need
 	decide func(*approval.Service, context.Context, string, string, string) (approval.Request, error)) *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{
-		Long: "You cannot decide your own request. Over SSH a person is a key, a login name and a\n" +
-			"certificate id; locally, the user id on this host. You must share none of these with the\n" +
-			"requester, and both of you must use SSH, or both the same host. This does not stop root or\n" +
-			"people who know the password of the account or of the store. Use --digest (from approval show) to name exactly " +
-			"the request that you read."}
+		Long: "You cannot decide your own request. Over SSH a person is a key, a login name and a certificate id; " +
+			"locally, the user id on this host. You must share none of these with the requester, and both of you must use " +
+			"SSH, or both the same host. This does not stop root or people who know the password of the account or of the " +
+			"store. Use --digest (from approval show) to name exactly the request that you read."}
 	writes(r, cmd, func(ctx context.Context, a *app.App, args []string) (w asked, _ sending[requestJSON], err error) {
 		if needsReason && strings.TrimSpace(reason) == "" {
 			return w, nil, usage("--reason is required; the requester sees it")
@@ -120,13 +114,10 @@ func approvalDecideCommand(r *root, sentence func(approval.Request) string, need
 	return cmd
 }
 
-var noteCommands = commands{act.NoteAdd: noteAddCommand, act.NoteList: noteListCommand}
-
 func noteAddCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Writes a note about the operation or the customer with that id. Notes are kept in " +
-		"opdeck's store for\n" +
-		"everyone who uses it, and are never sent to the service. A note cannot be changed. The audit trail records\n" +
-		"who wrote one about what, without its text."}
+		"opdeck's store for everyone who uses it, and are never sent to the service. A note cannot be changed. The audit " +
+		"trail records who wrote one about what, without its text."}
 	return prints(r, cmd, func(ctx context.Context, a *app.App, args []string) (record[note.Note], error) {
 		object, id, err := noted(ctx, a, args[0])
 		if err != nil {
@@ -176,11 +167,9 @@ func noteListCommand(r *root) *cobra.Command {
 	return cmd
 }
 
-var notifyCommands = commands{act.NotifyTest: notifyTestCommand}
-
 func notifyTestCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "Sends a notice that is marked as a test to the command or address of [notify],\n" +
-		"once and at once, from this host. The exit code is 1 if the receiver did not take it."}
+	cmd := &cobra.Command{Long: "Sends a notice that is marked as a test to the command or address of [notify], once " +
+		"and at once, from this host. The exit code is 1 if the receiver did not take it."}
 	return prints(r, cmd, func(ctx context.Context, a *app.App, _ []string) (record[notify.Notice], error) {
 		n, err := app.NoticesOf(a).Try(ctx, r.env.Getenv)
 		return value(n).says("Sent: test notice %s to %s.", n.ID, a.Config.Notify.To()), err

@@ -13,7 +13,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/evidence"
-	"opdeck/internal/act"
 	"opdeck/internal/act/remedy"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/audit"
@@ -23,16 +22,10 @@ import (
 	"opdeck/internal/present"
 )
 
-var auditCommands = commands{
-	act.AuditList: auditListCommand, act.AuditVerify: auditVerifyCommand, act.AuditExport: auditExportCommand,
-	act.AuditCheckpoint: auditCheckpointCommand,
-	act.AuditUnsettled:  auditUnsettledCommand, act.AuditSettle: auditSettleCommand,
-}
-
 func auditListCommand(r *root) *cobra.Command {
 	var q audit.Query
 	var phase, from, until, operation, customer, expr string
-	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time as\n" +
+	cmd := &cobra.Command{Long: "Lists the records of the trail, newest first. --from and --until take a time as " +
 		"filters do: 2026-01-31, 2026-01-31T12:00Z, monday, \"26 Nov\", or how long ago (2h, 30m)."}
 	type records = view[recordsJSON, recordJSON]
 	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out records, err error) {
@@ -124,8 +117,8 @@ func recordOf(e audit.Entry) recordJSON {
 
 func auditExportCommand(r *root) *cobra.Command {
 	var from, to int64
-	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes. Nothing is overwritten;\n" +
-		"without FILE it goes to standard output. The export is itself recorded.",
+	cmd := &cobra.Command{Long: "Writes the records as JSON lines with their hashes. Nothing is overwritten; without " +
+		"FILE it goes to standard output. The export is itself recorded.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {
 			if from < 0 || to < 0 || to > 0 && to < from {
 				return usage("--from and --to are record numbers, and --to must not be below --from")
@@ -155,12 +148,11 @@ type checkpointJSON struct {
 
 func auditCheckpointCommand(r *root) *cobra.Command {
 	cmd := prints(r, &cobra.Command{Long: "Signs the end of the trail and prints the checkpoint, a signed note " +
-		"(c2sp.org/tlog-checkpoint): how many records\n" +
-		"there are, when, and hashes. Keep it where the owner of the store cannot write: opdeck audit\n" +
-		"verify --against FILE then detects a trail that was rolled back or replaced. This host's public key\n" +
-		"goes to standard error, as the line that [audit] keys of other hosts take.\n\n" +
-		"--new-key creates a key where there is none: on a new host of a shared store, or when the key is lost for\n" +
-		"good. The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
+		"(c2sp.org/tlog-checkpoint): how many records there are, when, and hashes. Keep it where the owner of the store " +
+		"cannot write: opdeck audit verify --against FILE then detects a trail that was rolled back or replaced. This " +
+		"host's public key goes to standard error, as the line that [audit] keys of other hosts take.\n\n" +
+		"--new-key creates a key where there is none: on a new host of a shared store, or when the key is lost for good. " +
+		"The trail records it. Keep the checkpoints of a lost key and its line in [audit] keys."},
 		func(ctx context.Context, a *app.App, _ []string) (out record[checkpointJSON], err error) {
 			s, err := a.Audit.Prover.NewestNote(ctx)
 			if err != nil {
@@ -230,10 +222,9 @@ func verified(rep audit.Report) record[audit.Report] {
 func auditUnsettledCommand(r *root) *cobra.Command {
 	var settle bool
 	cmd := &cobra.Command{Long: "Lists the writes that were sent and have no answer of their own: until [writes] " +
-		"late_after\n" +
-		"they may still arrive, also where a read shows the wanted state (seen). It also lists those of\n" +
-		"the last day that no read showed in time. Consoles and opdeck serve keep checking them;\n" +
-		"--settle checks now. With --settle the exit code is 7 while one may still arrive, else 0."}
+		"late_after they may still arrive, also where a read shows the wanted state (seen). It also lists those of the " +
+		"last day that no read showed in time. Consoles and opdeck serve keep checking them; --settle checks now. With " +
+		"--settle the exit code is 7 while one may still arrive, else 0."}
 	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out listOf[unsettledJSON], err error) {
 		var looked error
 		if settle {
@@ -298,11 +289,10 @@ func unsettledOf(row followup.Row) unsettledJSON {
 
 func auditVerifyCommand(r *root) *cobra.Command {
 	var against []string
-	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. --against also compares it with " +
-		"a checkpoint of\n" +
-		"opdeck audit checkpoint that was kept elsewhere; more may follow as FILE, and - is standard\n" +
+	cmd := &cobra.Command{Long: "Checks the trail in the store against its checkpoints. --against also compares it " +
+		"with a checkpoint of opdeck audit checkpoint that was kept elsewhere; more may follow as FILE, and - is standard " +
 		"input.\n\n" +
-		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a checkpoint of --against, or another\n" +
+		"Exit 0: intact. 1: changed, or not proven to be complete. 2: older than a checkpoint of --against, or another " +
 		"trail; or it could not be read."}
 	report := also[audit.Report, audit.Report](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

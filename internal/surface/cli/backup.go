@@ -31,13 +31,12 @@ const leastPassphrase = 12
 
 func backupCommand(r *root) *cobra.Command {
 	var keys backupKeys
-	cmd := &cobra.Command{Long: "Writes one consistent snapshot of both stores, the keys, the checkpoints and the\n" +
-		"jobs to a new file, while other processes use them. It holds no tokens. SQLite\n" +
-		"checks both files and opdeck verifies the audit trail before the file gets its name.\n\n" +
-		"The file is sealed (age): for [backup] recipients or --recipient, else with a passphrase from\n" +
-		"--passphrase-file, [backup] passphrase_file or $OPDECK_BACKUP_PASSPHRASE, else typed. With\n" +
-		"a passphrase opdeck reads the whole file back; for a recipient it compares the bytes, because only\n" +
-		"the identity opens it.\n\n" +
+	cmd := &cobra.Command{Long: "Writes one consistent snapshot of both stores, the keys, the checkpoints and the jobs " +
+		"to a new file, while other processes use them. It holds no tokens. SQLite checks both files and opdeck verifies " +
+		"the audit trail before the file gets its name.\n\n" +
+		"The file is sealed (age): for [backup] recipients or --recipient, else with a passphrase from --passphrase-file, " +
+		"[backup] passphrase_file or $OPDECK_BACKUP_PASSPHRASE, else typed. With a passphrase opdeck reads the whole file " +
+		"back; for a recipient it compares the bytes, because only the identity opens it.\n\n" +
 		"Exit 1 if the snapshot was written and its audit trail is not intact, as the store's is not."}
 	prints(r, cmd, func(ctx context.Context, a *app.App, args []string) (out record[app.Backup], err error) {
 		if err := app.Backable(a.Config); err != nil {
@@ -167,19 +166,16 @@ func restoreCommand(r *root) *cobra.Command {
 	var keys backupKeys
 	var check bool
 	var against []string
-	cmd := &cobra.Command{Long: "Opens and verifies a snapshot of opdeck backup, asks, and replaces the store with it:\n" +
-		"all of it or nothing, also if it is killed. No other process may use the store. The replaced files are\n" +
-		"kept beside the new ones.\n\n" +
-		"No token of the snapshot is used: the first call logs in, once. Writes\n" +
-		"with an unknown outcome and unfinished replacements stay so, and requests for approval lapse. The audit trail " +
-		"records the\n" +
-		"restore with --reason; where the context asks for a second person, the command without FILE records\n" +
-		"it after the approval.\n\n" +
-		"Without FILE it replaces nothing and records a restore by other means (pg_restore, copied files): the\n" +
-		"trail is then older than the checkpoints that were signed since, and opdeck signs nothing until the\n" +
-		"restore is recorded. A trail that was changed or forked is refused. --against names checkpoints of\n" +
-		"opdeck audit checkpoint that are newer than the trail: needed where the checkpoint files were restored\n" +
-		"too.\n\n" +
+	cmd := &cobra.Command{Long: "Opens and verifies a snapshot of opdeck backup, asks, and replaces the store with it: " +
+		"all of it or nothing, also if it is killed. No other process may use the store. The replaced files are kept " +
+		"beside the new ones.\n\n" +
+		"No token of the snapshot is used: the first call logs in, once. Writes with an unknown outcome and unfinished " +
+		"replacements stay so, and requests for approval lapse. The audit trail records the restore with --reason; where " +
+		"the context asks for a second person, the command without FILE records it after the approval.\n\n" +
+		"Without FILE it replaces nothing and records a restore by other means (pg_restore, copied files): the trail is " +
+		"then older than the checkpoints that were signed since, and opdeck signs nothing until the restore is recorded. " +
+		"A trail that was changed or forked is refused. --against names checkpoints of opdeck audit checkpoint that are " +
+		"newer than the trail: needed where the checkpoint files were restored too.\n\n" +
 		"--check opens and verifies the file and changes nothing."}
 	out := also[*app.Restoring, *app.Restoring](r, cmd, "")
 	recorded := also[audit.Restore, audit.Restore](r, cmd, "without FILE")
@@ -311,10 +307,10 @@ func factLines(facts []present.Fact) string {
 }
 
 func migrateCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "A newer version of opdeck does not change the tables of an older version's store by\n" +
-		"itself: commands that need the store say so and end with exit 1. This command updates the\n" +
-		"tables. With SQLite it first copies both files, with names that hold before-migration; no other\n" +
-		"process may use the store. Save PostgreSQL with pg_dump before, and stop every opdeck."}
+	cmd := &cobra.Command{Long: "A newer version of opdeck does not change the tables of an older version's store by " +
+		"itself: commands that need the store say so and end with exit 1. This command updates the tables. With SQLite it " +
+		"first copies both files, with names that hold before-migration; no other process may use the store. Save " +
+		"PostgreSQL with pg_dump before, and stop every opdeck."}
 	return alone(r, cmd, func(ctx context.Context, _ []string) (out record[app.Migration], err error) {
 		if r.env.App != nil {
 			return out, usage("migrate is not a command of a server")

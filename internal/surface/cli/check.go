@@ -47,13 +47,11 @@ func findingsOf(found []verdict.Finding) []checkFinding {
 func checkCommand(r *root) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{Long: "Prints one line as a Nagios plugin does: exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN. " +
-		"It\n" +
-		"says what is wrong, since when, what to do and who can do it. It checks whether the session\n" +
-		"can be renewed, not how old the token is. A fact without recent evidence is unknown, never OK.\n" +
-		"It answers within 8 seconds. -o json has every cause with its evidence and the next try.\n\n" +
-		"PART is one or more of " + strings.Join(partNames(), ", ") + ".\n" +
-		"Without any it checks every part. If nothing is known of the service, it sends one request\n" +
-		"without a login."}
+		"It says what is wrong, since when, what to do and who can do it. It checks whether the session can be renewed, " +
+		"not how old the token is. A fact without recent evidence is unknown, never OK. It answers within 8 seconds. -o " +
+		"json has every cause with its evidence and the next try.\n\n" +
+		"PART is one or more of " + strings.Join(partNames(), ", ") + ". Without any it checks every part. If " +
+		"nothing is known of the service, it sends one request without a login."}
 	out := also[checkJSON, checkJSON](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		parts, wrong := checkedParts(all, args)
@@ -242,13 +240,11 @@ func inState(v verdict.Verdict, parts []verdict.Part, state verdict.State) []str
 func doctorCommand(r *root) *cobra.Command {
 	var login bool
 	cmd := &cobra.Command{Long: "Checks config, name lookup, TLS, clock, store, session, budget, audit trail and " +
-		"webhook\n" +
-		"feed: one line each, without secrets. Exit 1 when something is wrong. It sends one\n" +
-		"request without a login, to read the service's clock. When there is a session, it also sends one\n" +
-		"general call, to see whether the account has two-factor login on, and reads a page of operations,\n" +
-		"customers and accounts (a billing, a customer and an account call): it says what of them it did\n" +
-		"not understand, with the key of [service] that decides it. --login logs in when there is no\n" +
-		"session."}
+		"webhook feed: one line each, without secrets. Exit 1 when something is wrong. It sends one request without a " +
+		"login, to read the service's clock. When there is a session, it also sends one general call, to see whether the " +
+		"account has two-factor login on, and reads a page of operations, customers and accounts (a billing, a customer " +
+		"and an account call): it says what of them it did not understand, with the key of [service] that decides it. " +
+		"--login logs in when there is no session."}
 	alone(r, cmd, func(ctx context.Context, _ []string) (record[doctorJSON], error) {
 		return runDoctor(r, ctx, r.appOptions(), login)
 	})

@@ -17,11 +17,6 @@ import (
 	"opdeck/ui/widget"
 )
 
-var complianceCommands = commands{
-	act.ComplianceShare: complianceShareCommand, act.ComplianceLink: complianceLinkCommand,
-	act.ComplianceFinalize: complianceFinalizeCommand, act.ComplianceJourney: complianceJourneyCommand,
-}
-
 // onCustomer is the question of a write on a customer.
 func onCustomer(cuid string) asked {
 	return asked{object: act.Object{Item: "customer " + cuid, ID: cuid, Kind: "customer"}, typed: cuid}

@@ -17,18 +17,12 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/session"
-	"opdeck/internal/act"
 	"opdeck/internal/app/config"
 	"opdeck/internal/store/seal"
 	"opdeck/internal/surface/sshserver"
 	"opdeck/internal/system/listen"
 	"opdeck/ui/keymap"
 )
-
-var configCommands = commands{
-	act.ConfigInit: configInitCommand, act.ConfigCheck: configCheckCommand, act.ConfigShow: configShowCommand,
-	act.ConfigPath: configPathCommand,
-}
 
 // found is where the config and the state are.
 func (r *root) found() config.Found {
@@ -79,8 +73,8 @@ type checkedJSON struct {
 }
 
 func configCheckCommand(r *root) *cobra.Command {
-	cmd := &cobra.Command{Long: "Checks the file, and what it names on this host: files of keys and passwords, lines of " +
-		"authorized_keys, contexts that are one account, and addresses, which it opens for a moment. An address that a " +
+	cmd := &cobra.Command{Long: "Checks the file, and what it names on this host: files of keys and passwords, lines " +
+		"of authorized_keys, contexts that are one account, and addresses, which it opens for a moment. An address that a " +
 		"running opdeck uses is not a mistake. Nothing is sent."}
 	return alone(r, cmd, func(_ context.Context, args []string) (out record[checkedJSON], err error) {
 		at := r.found()

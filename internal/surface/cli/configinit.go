@@ -31,10 +31,8 @@ type draft struct {
 func configInitCommand(r *root) *cobra.Command {
 	var d draft
 	cmd := &cobra.Command{Long: "Creates the config file with one context. On a terminal it asks for what the flags do " +
-		"not\n" +
-		"give; elsewhere the flags are required. It never asks for the password itself: the file says\n" +
-		"where to find it. Then it checks the connection as opdeck doctor does, unless you give\n" +
-		"--offline."}
+		"not give; elsewhere the flags are required. It never asks for the password itself: the file says where to find " +
+		"it. Then it checks the connection as opdeck doctor does, unless you give --offline."}
 	out := also[doctorJSON, doctorJSON](r, cmd, "")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return initConfig(r, cmd.Context(), &d, out) }
 	f := cmd.Flags()

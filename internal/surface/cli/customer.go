@@ -22,12 +22,6 @@ import (
 	"opdeck/internal/present"
 )
 
-var customerCommands = commands{
-	act.CustomerList: customerListCommand, act.CustomerGet: customerGetCommand,
-	act.CustomerApplication: customerApplicationCommand, act.CustomerFiles: customerFilesCommand,
-	act.CustomerSetApplication: customerSetApplicationCommand, act.CustomerDeleteFile: customerDeleteFileCommand,
-}
-
 // pageJSON is a page of the service's list; total is "" if not reported.
 type pageJSON[T any] struct {
 	Items []T        `json:"items"`
@@ -57,9 +51,8 @@ const maxCustomerPages = 20
 func customerListCommand(r *root) *cobra.Command {
 	var q api.CustomerQuery
 	var expr string
-	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter it reads the pages from " +
-		"--page on (one call\n" +
-		"each, at most " + strconv.Itoa(maxCustomerPages) +
+	cmd := &cobra.Command{Long: "Lists a page of the service's customers. With --filter it reads the pages from --page " +
+		"on (one call each, at most " + strconv.Itoa(maxCustomerPages) +
 		") and lists the customers that match: status:VERIFY,MODERATION shows who is waiting.\n\nThe language of " +
 		"--filter:\n\n" +
 		customerfilter.Table(nil).Help()}

@@ -20,13 +20,6 @@ import (
 	"opdeck/internal/present"
 )
 
-var documentCommands = commands{
-	act.DocumentList: documentListCommand, act.DocumentRemove: documentRemoveCommand,
-	act.DocumentRestore: documentRestoreCommand, act.DocumentAttach: documentAttachCommand,
-	act.DocumentUpload: documentUploadCommand, act.DocumentReplace: documentReplaceCommand,
-	act.DocumentResume: documentResumeCommand, act.DocumentDownload: documentDownloadCommand,
-}
-
 // documentsJSON holds the documents of an operation.
 type documentsJSON struct {
 	Items []api.Document `json:"items" null:"unreported"` // null: not reported or unreadable
@@ -199,8 +192,7 @@ func documentReplaceCommand(r *root) *cobra.Command {
 	var force bool
 	var file uploading
 	cmd := file.flags(&cobra.Command{Long: "Type and description stay those of the replaced document, unless --type or " +
-		"--info changes them;\n" +
-		"--info '' clears it."})
+		"--info changes them; --info '' clears it."})
 	cmd.Flags().BoolVar(&force, "force", false, forceHelp)
 	return writes(r, cmd, func(ctx context.Context, a *app.App, args []string) (w asked, _ sending[replace.Job],
 		err error) {
@@ -267,10 +259,10 @@ func documentResumeCommand(r *root) *cobra.Command {
 	var abandon, again, upload bool
 	var use string
 	cmd := &cobra.Command{
-		Long: "Without JOB it lists the unfinished replacements. With JOB it checks the current step and\n" +
-			"resumes. opdeck never repeats a step with an unknown outcome by itself: use --again for a\n" +
-			"removal or an attachment, --upload-again for the file, both only after [writes] late_after;\n" +
-			"--use takes one of the customer's files as the uploaded one."}
+		Long: "Without JOB it lists the unfinished replacements. With JOB it checks the current step and resumes. opdeck " +
+			"never repeats a step with an unknown outcome by itself: use --again for a removal or an attachment, " +
+			"--upload-again for the file, both only after [writes] late_after; --use takes one of the customer's files as " +
+			"the uploaded one."}
 	lists(cmd)
 	unfinished := also[[]replace.Job, replace.Job](r, cmd, "no JOB")
 	out := also[replace.Job, replace.Job](r, cmd, "")

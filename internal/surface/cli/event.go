@@ -24,18 +24,13 @@ import (
 	"opdeck/internal/present"
 )
 
-var eventCommands = commands{
-	act.EventList: eventListCommand, act.EventShow: eventShowCommand, act.EventCodes: eventCodesCommand,
-	act.EventReplay: eventReplayCommand,
-}
-
 func eventListCommand(r *root) *cobra.Command {
 	var f eventFilter
 	var before int64
 	var limit int
 	var rejected, following bool
 	cmd := f.times(f.flags(&cobra.Command{Long: "With --follow it prints one line per new event until interrupted, " +
-		"after the last --limit ones\nif that is given."}))
+		"after the last --limit ones if that is given."}))
 	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out listOf[eventJSON], err error) {
 		choose, err := f.choose(r, ctx, a)
 		if err != nil {
@@ -157,8 +152,7 @@ func inboxError(err error) error {
 
 func eventShowCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Shows one event, or with a key of opdeck event list --rejected (rejected:12) one " +
-		"rejected\n" +
-		"delivery."}
+		"rejected delivery."}
 	refused := also[rejectedJSON, rejectedJSON](r, cmd, "HOOKID of a rejected delivery")
 	out := also[eventJSON, eventJSON](r, cmd, "")
 	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error {

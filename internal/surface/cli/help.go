@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"opdeck/api"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/index/filter"
 	"opdeck/ui/draw"
 )
@@ -39,104 +40,70 @@ func groupOf(cmd *cobra.Command) string {
 	return helpGroups[len(helpGroups)-1].title
 }
 
-// examples are the command lines that say more than the name and the arguments of a command do.
+// examples have a command line that shows more than the command with its arguments.
 var examples = map[string]string{
-	"opdeck":                   "opdeck -c sandbox",
-	"operation list":           "opdeck operation list --filter 'status:PENDING amount>=1000' --sort -amount",
-	"operation get":            "opdeck operation get 62387cd9-6926-45b3-bf48-8a53f850c0b8 -o json",
-	"operation totals":         "opdeck operation totals --by customer,month --filter currency:EUR",
-	"operation export":         "opdeck operation export --filter 'updated>2026-11-01' november.csv",
-	"operation report":         "opdeck operation report report.xlsx",
-	"note add":                 "opdeck note add OPID the bank asks for the invoice",
-	"document download":        "opdeck document download DrAG8VQ-cgGo-eqmsJNK372AS f-7 passport.pdf",
-	"document remove":          "opdeck document remove OPID DOCID --dry-run",
-	"document attach":          "opdeck document attach OPID DOCID --name invoice.pdf",
-	"document upload":          "opdeck document upload invoice.pdf --customer DrAG8VQ-cgGo-eqmsJNK372AS",
-	"document replace":         "opdeck document replace OPID DOCID invoice.pdf",
-	"customer list":            "opdeck customer list --filter status:VERIFY,MODERATION",
-	"customer application":     "opdeck customer application DrAG8VQ-cgGo-eqmsJNK372AS -o json",
-	"customer set-application": "opdeck customer set-application CUID application.json --dry-run",
-	"account list":             "opdeck account list -o csv",
-	"tariff commissions":       "opdeck tariff commissions --from EUR",
-	"compliance share":         "opdeck compliance share DrAG8VQ-cgGo-eqmsJNK372AS --token-file token",
-	"compliance link":          "opdeck compliance link DrAG8VQ-cgGo-eqmsJNK372AS --qr",
-	"session":                  "opdeck session status",
-	"session status":           "opdeck session status --check --warn 60s --crit 15s",
-	"session keep":             "opdeck session keep -c stage",
-	"session proxy":            "opdeck session proxy --socket /run/user/1000/opdeck.sock",
-	"session exec":             "opdeck session exec --as nightly -- ./report.sh",
-	"limits":                   "opdeck limits -o json",
-	"index sync":               "opdeck index sync --wait",
-	"event list":               "opdeck event list --type OPERATION",
-	"hook set":                 "opdeck hook set --url https://hooks.example.com/hooks --dry-run",
-	"audit list":               "opdeck audit list --event 'document.*' --limit 20",
-	"audit verify":             "opdeck audit verify --against monday.note",
-	"audit checkpoint":         "opdeck audit checkpoint > monday.note",
-	"audit export":             "opdeck audit export trail.jsonl",
-	"audit unsettled":          "opdeck audit unsettled --settle",
-	"audit settle":             "opdeck audit settle REF --note 'the document is still attached'",
-	"check":                    "opdeck check -c stage",
-	"backup":                   "opdeck backup /backups/opdeck-2026-01-31.opdeck",
-	"restore":                  "opdeck restore /backups/opdeck-2026-01-31.opdeck --reason 'disk failed'",
-	"config check":             "opdeck config check /etc/opdeck/config.toml",
-	"serve":                    "opdeck serve -c stage",
-	"sandbox":                  "opdeck sandbox --addr 127.0.0.1:8787 --operations 10000",
-	"completion":               "source <(opdeck completion bash)",
-	"man":                      "opdeck man operation list",
-	"help":                     "opdeck help operation list",
+	"operation.list":     "operation list --filter 'status:PENDING amount>=1000' --sort -amount",
+	"operation.get":      "operation get 62387cd9-6926-45b3-bf48-8a53f850c0b8 -o json",
+	"operation.totals":   "operation totals --by customer,month --filter currency:EUR",
+	"operation.export":   "operation export --filter 'updated>2026-11-01' november.csv",
+	"note.add":           "note add OPID the bank asks for the invoice",
+	"document.download":  "document download DrAG8VQ-cgGo-eqmsJNK372AS f-7 passport.pdf",
+	"document.remove":    "document remove OPID DOCID --dry-run",
+	"document.attach":    "document attach OPID DOCID --name invoice.pdf",
+	"document.upload":    "document upload invoice.pdf --customer DrAG8VQ-cgGo-eqmsJNK372AS",
+	"customer.list":      "customer list --filter status:VERIFY,MODERATION",
+	"tariff.commissions": "tariff commissions --from EUR",
+	"compliance.share":   "compliance share DrAG8VQ-cgGo-eqmsJNK372AS --token-file token",
+	"compliance.link":    "compliance link DrAG8VQ-cgGo-eqmsJNK372AS --qr",
+	"session.status":     "session status --check --warn 60s --crit 15s",
+	"session.proxy":      "session proxy --socket /run/user/1000/opdeck.sock",
+	"session.exec":       "session exec --as nightly -- ./report.sh",
+	"index.sync":         "index sync --wait",
+	"event.list":         "event list --type OPERATION",
+	"hook.set":           "hook set --url https://hooks.example.com/hooks --dry-run",
+	"audit.list":         "audit list --event 'document.*' --limit 20",
+	"audit.verify":       "audit verify --against monday.note",
+	"audit.checkpoint":   "audit checkpoint > monday.note",
+	"audit.export":       "audit export trail.jsonl",
+	"audit.unsettled":    "audit unsettled --settle",
+	"audit.settle":       "audit settle REF --note 'the document is still attached'",
+	"check":              "check -c stage",
+	"backup":             "backup /backups/opdeck-2026-01-31.opdeck",
+	"restore":            "restore /backups/opdeck-2026-01-31.opdeck --reason 'disk failed'",
+	"config.check":       "config check /etc/opdeck/config.toml",
+	"sandbox":            "sandbox --addr 127.0.0.1:8787 --operations 10000",
+	"completion":         "completion bash",
+	"man":                "man operation list",
 }
 
-// samples are the arguments of an example.
+// samples are arguments in examples.
 var samples = map[string]string{"OPID": "62387cd9-6926-45b3-bf48-8a53f850c0b8", "CUID": "DrAG8VQ-cgGo-eqmsJNK372AS",
 	"HOOKID": "7f1c1f0e-8a4b-4c8e-9d4f-0c6f5f6a7b8d", "FILEID": "f-7"}
 
-// rank orders the commands below another one by how well they show what it is for.
-func rank(cmd *cobra.Command) int {
-	verbs := []string{"list", "status", "get", "journey", "init"}
-	if i := slices.Index(verbs, cmd.Name()); i >= 0 {
-		return i
-	}
-	return len(verbs)
-}
-
-// exampleOf is an example of cmd: the one above; for a command with others below it one of theirs, a list if there is
-// one; else its name with the arguments that it needs.
-func exampleOf(cmd *cobra.Command) string {
-	if line := examples[path(cmd)]; line != "" {
-		return line
-	}
-	if subs := cmd.Commands(); len(subs) > 0 {
-		return exampleOf(slices.MinFunc(subs, func(a, b *cobra.Command) int { return cmp.Compare(rank(a), rank(b)) }))
-	}
-	line := "opdeck " + path(cmd)
-	for _, arg := range strings.Fields(cmd.Use)[1:] {
-		if !strings.HasPrefix(arg, "[") {
-			line += " " + cmp.Or(samples[arg], arg)
+// exampleOf is a command line of an act: without one of its own, its command with the arguments that it needs.
+func exampleOf(row *act.Act) string {
+	words := []string{row.Path()}
+	for _, a := range row.Args {
+		if !a.Optional {
+			words = append(words, cmp.Or(samples[a.Name], a.Name))
 		}
 	}
-	return line
+	return "  opdeck " + cmp.Or(examples[row.Name], strings.Join(words, " "))
 }
 
-// describe completes the commands below top for the help and the manual pages: groups, examples, and the verbs of a
-// command with others below it.
+// describe completes the commands below top for the help and the manual pages: headings, and the verbs of a command
+// with others below it.
 func describe(top *cobra.Command) {
 	for _, g := range helpGroups {
 		top.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 	}
-	describeOne(top)
 	for _, cmd := range top.Commands() {
 		cmd.GroupID = groupOf(cmd)
 		if verbs := available(cmd); len(verbs) > 0 {
 			cmd.Short += ": " + strings.Join(verbs, ", ")
 		}
-		describeOne(cmd)
-		for _, sub := range cmd.Commands() {
-			describeOne(sub)
-		}
 	}
 }
-
-func describeOne(cmd *cobra.Command) { cmd.Example = "  " + exampleOf(cmd) }
 
 // available lists the names of the commands below cmd.
 func available(cmd *cobra.Command) []string {
@@ -176,39 +143,26 @@ func helpOf(cmd *cobra.Command) string {
 		flags = cmd.LocalNonPersistentFlags()
 	}
 	helpFlags(&b, flags)
-	if cmd.Example != "" {
-		b.WriteString("\nExample:\n" + cmd.Example + "\n")
-	}
+	b.WriteString("\nExample:\n" + cmd.Example + "\n")
 	if cmd.HasParent() {
 		b.WriteString("\nopdeck --help lists the flags of every command.\n")
 	}
 	return b.String()
 }
 
-// helpCommands lists the commands below cmd, at the root by group.
+// helpCommands lists the commands below cmd, at the root by heading.
 func helpCommands(b *strings.Builder, cmd *cobra.Command) {
-	wide := 0
-	for _, name := range available(cmd) {
-		wide = max(wide, len(name))
+	groups := cmd.Groups()
+	if groups == nil && cmd.HasSubCommands() {
+		groups = []*cobra.Group{{Title: "Commands"}}
 	}
-	list := func(title string, in func(*cobra.Command) bool) {
+	for _, g := range groups {
+		b.WriteString("\n" + g.Title + ":\n")
 		for _, s := range cmd.Commands() {
-			if !s.IsAvailableCommand() || !in(s) {
-				continue
+			if wide := s.NamePadding(); s.IsAvailableCommand() && s.GroupID == g.ID {
+				b.WriteString(hanging("  "+draw.Pad(s.Name(), wide)+"  "+s.Short, wide+4) + "\n")
 			}
-			if title != "" {
-				b.WriteString("\n" + title + ":\n")
-				title = ""
-			}
-			b.WriteString(hanging("  "+draw.Pad(s.Name(), wide)+"  "+s.Short, wide+4) + "\n")
 		}
-	}
-	if cmd.HasParent() {
-		list("Commands", func(*cobra.Command) bool { return true })
-		return
-	}
-	for _, g := range helpGroups {
-		list(g.title, func(s *cobra.Command) bool { return groupOf(s) == g.title })
 	}
 }
 
@@ -249,29 +203,12 @@ func hanging(line string, indent int) string {
 	return line[:indent] + strings.Join(first, "\n"+strings.Repeat(" ", indent))
 }
 
-// flowed is a text in paragraphs of at most helpWidth cells. Lines with an indent, or in columns, stay lines.
+// flowed is a text in lines of at most helpWidth cells. What continues a line in columns stands in its last one.
 func flowed(text string) string {
 	var out []string
-	joined := ""
-	end := func() {
-		if joined != "" {
-			out = append(out, draw.Wrap(joined, helpWidth)...)
-		}
-		joined = ""
-	}
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		switch at := lastColumn(line); {
-		case line == "":
-			end()
-			out = append(out, "")
-		case at > 0:
-			end()
-			out = append(out, hanging(line, at))
-		default:
-			joined = strings.TrimSpace(joined + " " + line)
-		}
+		out = append(out, hanging(line, lastColumn(line)))
 	}
-	end()
 	return strings.Join(out, "\n")
 }
 

@@ -12,15 +12,10 @@ import (
 	"opdeck/api/endpoint"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
-	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/present"
 )
-
-var hookCommands = commands{
-	act.HookGet: hookGetCommand, act.HookSet: hookSetCommand,
-}
 
 // hooksJSON holds the settings under the service's names, with dots for the secret; null: not reported.
 type hooksJSON struct {
@@ -90,10 +85,9 @@ type hookChange struct {
 func hookSetCommand(r *root) *cobra.Command {
 	var c hookChange
 	cmd := &cobra.Command{Long: "Reads the settings, changes what the flags set, and writes them back. A new secret " +
-		"comes from\n" +
-		"--secret-file, or with --new-secret from standard input or a hidden prompt; never from an\n" +
-		"argument. If that is empty, --new-secret takes the one configured in [webhooks]. A dry run\n" +
-		"reads nothing and shows unchanged settings as null."}
+		"comes from --secret-file, or with --new-secret from standard input or a hidden prompt; never from an argument. " +
+		"If that is empty, --new-secret takes the one configured in [webhooks]. A dry run reads nothing and shows " +
+		"unchanged settings as null."}
 	c.flags = cmd.Flags()
 	c.flags.StringVar(&c.url, "url", "", "address that receives the webhooks")
 	for _, f := range hookFlags {

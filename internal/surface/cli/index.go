@@ -7,18 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/field"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
 )
-
-var indexCommands = commands{
-	act.IndexStatus: indexStatusCommand, act.IndexSync: indexSyncCommand, act.IndexVerify: indexVerifyCommand,
-	act.IndexRebuild: indexRebuildCommand,
-}
 
 func indexStatusCommand(r *root) *cobra.Command {
 	return prints(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string) (record[app.IndexStatus], error) {
@@ -83,10 +77,8 @@ func indexFacts(o present.Options, s app.IndexStatus) (out []present.Fact) {
 func indexSyncCommand(r *root) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{Long: "Fetches new operations and continues an unfinished pass, with at most 20 billing " +
-		"calls. With\n" +
-		"--wait it continues until it has read every page again and the counts agree. It uses spare\n" +
-		"calls only and shows its progress. If a console or server is already syncing, that one does\n" +
-		"the work."}
+		"calls. With --wait it continues until it has read every page again and the counts agree. It uses spare calls " +
+		"only and shows its progress. If a console or server is already syncing, that one does the work."}
 	prints(r, cmd, func(ctx context.Context, a *app.App, _ []string) (out record[app.IndexStatus], err error) {
 		if err := a.Mirror().Sync(ctx, wait, syncProgress(r)); err != nil {
 			return out, err
@@ -180,8 +172,7 @@ func indexVerifyCommand(r *root) *cobra.Command {
 
 func indexRebuildCommand(r *root) *cobra.Command {
 	return &cobra.Command{Long: "Removes all operations of this account from the index. Nothing changes at the " +
-		"service. The\n" +
-		"sync reads everything again, which costs calls and time. The history of operations stays.",
+		"service. The sync reads everything again, which costs calls and time. The history of operations stays.",
 		RunE: r.asks(func(_ context.Context, a *app.App, _ []string) (asked, func(context.Context) error, error) {
 			return asked{}, func(ctx context.Context) error {
 				if err := a.Mirror().Rebuild(ctx); err != nil {

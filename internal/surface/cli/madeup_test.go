@@ -28,13 +28,14 @@ func place(t *testing.T, row act.Act) (admitted *act.Act) {
 	before := *slot
 	*slot = row
 	admitted = &act.Act{}
-	groups["customer"].commands[slot] = func(r *root) *cobra.Command {
+	made := makers[slot]
+	makers[slot] = func(r *root) *cobra.Command {
 		return &cobra.Command{RunE: func(*cobra.Command, []string) error {
 			*admitted = *r.row
 			return r.askable()
 		}}
 	}
-	t.Cleanup(func() { *slot = before; delete(groups["customer"].commands, slot) })
+	t.Cleanup(func() { *slot, makers[slot] = before, made })
 	return admitted
 }
 

@@ -15,7 +15,6 @@ import (
 	"opdeck/api"
 	"opdeck/api/endpoint"
 	"opdeck/api/untrusted"
-	"opdeck/internal/act"
 	"opdeck/internal/app"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/note"
@@ -24,14 +23,6 @@ import (
 	"opdeck/internal/format/csvcell"
 	"opdeck/internal/present"
 )
-
-var operationCommands = commands{
-	act.OperationList: operationListCommand, act.OperationGet: operationGetCommand,
-	act.OperationTree:    operationTreeCommand,
-	act.OperationHistory: operationHistoryCommand, act.OperationExport: operationExportCommand,
-	act.OperationReport: operationReportCommand,
-	act.OperationTotals: operationTotalsCommand,
-}
 
 // answerJSON is an operation as received, or why it could not be read; opid is set for an error.
 type answerJSON struct {
@@ -185,8 +176,8 @@ type changeJSON struct {
 
 func operationHistoryCommand(r *root) *cobra.Command {
 	cmd := &cobra.Command{Long: "Merges the states that were read, who changed documents, the webhooks that came, and " +
-		"colleagues' notes, oldest first; \"gone\" marks when the service no longer had it. opdeck reads an operation once " +
-		"if the index does not hold it yet. Names come from the audit trail if your role may read it."}
+		"colleagues' notes, oldest first; \"gone\" marks when the service no longer had it. opdeck reads an operation " +
+		"once if the index does not hold it yet. Names come from the audit trail if your role may read it."}
 	return prints(r, lists(cmd), func(ctx context.Context, a *app.App, args []string) (listOf[happened], error) {
 		states, err := a.Index.History(ctx, args[0])
 		var unread error
@@ -249,11 +240,9 @@ func happenedAt(m present.Moment) happened {
 func operationReportCommand(r *root) *cobra.Command {
 	var q api.ReportQuery
 	cmd := &cobra.Command{Long: "Saves the report that the service itself makes of its operations, a workbook (.xlsx), " +
-		"to a new\n" +
-		"file (mode 0600). Nothing is overwritten, and an interrupted report leaves no file. FILE may\n" +
-		"be -, standard output. The service makes it of one page of the operations: --page and --limit.\n" +
-		"opdeck does not look into it, so nothing in it is masked: a role that may not see account\n" +
-		"numbers is refused. The export is recorded."}
+		"to a new file (mode 0600). Nothing is overwritten, and an interrupted report leaves no file. FILE may be -, " +
+		"standard output. The service makes it of one page of the operations: --page and --limit. opdeck does not look " +
+		"into it, so nothing in it is masked: a role that may not see account numbers is refused. The export is recorded."}
 	cmd.RunE = r.do(func(ctx context.Context, a *app.App, args []string) error {
 		if args[0] == "-" {
 			if err := r.notToTerminal("A workbook"); err != nil {
@@ -287,13 +276,12 @@ func operationTotalsCommand(r *root) *cobra.Command {
 	var c choice
 	var by string
 	cmd := c.flags(&cobra.Command{Long: "Adds up the operations of the local index that match the filter: one line for " +
-		"each group\n" +
-		"and currency, the largest group first (days, weeks and months: the newest first). Sums are exact.\n" +
-		"--sort orders the lines by one of their columns; by sum it ranks them within each currency.\n" +
-		"An amount that is not known is counted as unusable and left out of the sums.\n\n" +
-		"--by takes one or two of " + strings.Join(byNames(), ", ") + ";\n" +
-		"the second divides each group of the first. Days, weeks (from Monday) and months are those of\n" +
-		"the creation, in UTC. The counterparty is the side that receives."})
+		"each group and currency, the largest group first (days, weeks and months: the newest first). Sums are exact. " +
+		"--sort orders the lines by one of their columns; by sum it ranks them within each currency. An amount that is " +
+		"not known is counted as unusable and left out of the sums.\n\n" +
+		"--by takes one or two of " + strings.Join(byNames(), ", ") + "; the second divides each group of the " +
+		"first. Days, weeks (from Monday) and months are those of the creation, in UTC. The counterparty is the side that " +
+		"receives."})
 	cmd.Flags().Lookup("sort").Usage = "a column, such as sum, operations or customer_name; - before it reverses the order"
 	cmd.Flags().StringVar(&by, "by", "", "one or two groupings, with a comma between them: status,customer")
 	type totals = view[totalsJSON, index.TotalsLine]

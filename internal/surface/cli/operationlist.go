@@ -91,13 +91,12 @@ func viewOf(a *app.App, name string) (v index.StockView, ok bool) {
 func operationListCommand(r *root) *cobra.Command {
 	var c choice
 	cmd := c.flags(&cobra.Command{Long: "Lists operations of the local index. If the index was last updated longer ago " +
-		"than max_age\n" +
-		"of [index], or is not complete, the command first reads up to six pages (one billing call each);\n" +
-		"--cached reads nothing. --live asks the service for one page instead: filter and order then apply\n" +
-		"to that page only.\n\n" +
-		"The answer says where it came from and how old it is: as_of is the time of the oldest row,\n" +
-		"because the total covers all rows. complete is false while operations are known to be missing\n" +
-		"(json; docs/index.md).\n\nThe language of --filter:\n\n" +
+		"than max_age of [index], or is not complete, the command first reads up to six pages (one billing call each); " +
+		"--cached reads nothing. --live asks the service for one page instead: filter and order then apply to that page " +
+		"only.\n\n" +
+		"The answer says where it came from and how old it is: as_of is the time of the oldest row, because the total " +
+		"covers all rows. complete is false while operations are known to be missing (json; docs/index.md).\n\n" +
+		"The language of --filter:\n\n" +
 		filter.Operations().Help()})
 	cmd.Flags().IntVar(&c.limit, "limit", 50, "operations per page")
 	cmd.Flags().IntVar(&c.page, "page", 0, "page number; the first page is 0")
@@ -384,10 +383,10 @@ func sayWhatIsMissing(r *root, a *app.App, f index.Freshness) {
 func operationExportCommand(r *root) *cobra.Command {
 	var c choice
 	var noMark bool
-	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that match the filter to a new file (mode " +
-		"0600): as CSV for spreadsheets if its name ends in .csv, as JSON lines, each the record as the service sent it, " +
-		"if it ends in .jsonl. -o csv or -o jsonl wins over the name. Nothing is overwritten. FILE may be -, standard " +
-		"output, which gets the same bytes. The export is recorded.\n\n" +
+	cmd := lists(c.flags(&cobra.Command{Long: "Writes all operations that match the filter to a new file (mode 0600): " +
+		"as CSV for spreadsheets if its name ends in .csv, as JSON lines, each the record as the service sent it, if it " +
+		"ends in .jsonl. -o csv or -o jsonl wins over the name. Nothing is overwritten. FILE may be -, standard output, " +
+		"which gets the same bytes. The export is recorded.\n\n" +
 		"CSV is UTF-8 with a byte order mark. Times are in UTC, an amount is a decimal beside a column with its currency, " +
 		"no cell has control characters, and text that a spreadsheet would run has an apostrophe before it.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -32,7 +31,7 @@ func cells(r *root, keys map[string]keymap.Key, s schema, row *act.Act) map[stri
 		}
 		return ""
 	}
-	out["command"] = reason(act.Command, maker(row) != nil, row.Path())
+	out["command"] = reason(act.Command, makers[row] != nil, row.Path())
 	key, has := keys[row.Name]
 	out["screen"] = reason(act.Screen, has || row.Place != "", row.Place+" "+key.Binding.Help().Key)
 	if has != (row.Key.Press != "") {
@@ -81,11 +80,7 @@ func TestEveryActOnEverySurface(t *testing.T) {
 		}
 		t.Log(line)
 	}
-	all := maps.Clone(otherCommands)
-	for _, g := range groups {
-		maps.Copy(all, g.commands)
-	}
-	for a := range all {
+	for a := range makers {
 		if act.Find(a.Name) != a {
 			t.Errorf("the command %s is no act", a.Name)
 		}

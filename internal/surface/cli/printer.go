@@ -239,7 +239,7 @@ func wanted(args []string) string {
 
 // helpCommand is opdeck help COMMAND; cobra's own does not report an unknown command as an error.
 func helpCommand() *cobra.Command {
-	return &cobra.Command{Use: "help [COMMAND]", Short: "Help about any command",
+	return &cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", Example: "  opdeck help operation list",
 		RunE: func(c *cobra.Command, args []string) error {
 			cmd, err := found(c.Root(), args)
 			if err != nil {

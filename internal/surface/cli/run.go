@@ -237,9 +237,10 @@ func (r *root) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "opdeck",
 		Short: "A back-office console for payment operations, documents and verification",
-		Long: "opdeck opens the console. Without a config file it opens on its built-in service,\n" +
-			"with sample data and no network. Everything that the console does is also a command.",
+		Long: "opdeck opens the console. Without a config file it opens on its built-in service, with sample data and no " +
+			"network. Everything that the console does is also a command.",
 		Args:          cobra.NoArgs,
+		Example:       "  opdeck -c sandbox",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return r.console(cmd.Context()) },

@@ -21,8 +21,8 @@ import (
 	"opdeck/internal/surface/sshserver"
 )
 
-// The server runs all commands for other people: as an element of otherCommands it would be an initialisation cycle.
-func init() { otherCommands[act.Serve] = serveCommand }
+// The server runs all commands for other people: as an element of makers it would be an initialisation cycle.
+func init() { makers[act.Serve] = serveCommand }
 
 func serveCommand(r *root) *cobra.Command {
 	return &cobra.Command{Long: "Runs the servers of the config until interrupted (exit 0):\n\n" +
@@ -31,8 +31,8 @@ func serveCommand(r *root) *cobra.Command {
 		"  [lend]             the session for scripts\n" +
 		"  [serve] metrics    Prometheus\n" +
 		"  [notify]           notices\n\n" +
-		"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once).\n" +
-		"The log goes to standard error ([serve] log_format, log_level).",
+		"and keeps the session alive. Keys are read again when their files change (SIGHUP: at once). The log goes to " +
+		"standard error ([serve] log_format, log_level).",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.env.App != nil {
 				return usage("serve is a command of the server itself")
@@ -188,8 +188,8 @@ func notOffered(what string) error {
 func sandboxCommand(r *root) *cobra.Command {
 	opt := sandbox.Options{Fresh: true}
 	addr := ""
-	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its\n" +
-		"login, share tokens and a config that is ready to be used. Without --data everything is\nin memory.",
+	cmd := &cobra.Command{Long: "Serves the built-in service until it is interrupted. It prints its address, its " +
+		"login, share tokens and a config that is ready to be used. Without --data everything is in memory.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opt.Operations < 0 || opt.AccessTTL < 0 || opt.RefreshTTL < 0 {
 				return usage("numbers and lifetimes must not be negative")

@@ -28,22 +28,14 @@ import (
 	"opdeck/internal/surface/lendproxy"
 )
 
-var sessionCommands = commands{
-	act.SessionStatus: sessionStatusCommand, act.SessionKeep: sessionKeepCommand,
-	act.SessionRefresh: sessionRefreshCommand,
-	act.SessionLogin:   sessionLoginCommand, act.SessionReset: sessionResetCommand,
-	act.SessionProxy: sessionProxyCommand, act.SessionExec: sessionExecCommand,
-}
-
 func sessionStatusCommand(r *root) *cobra.Command {
 	var check, watch bool
 	var warn, crit time.Duration
-	cmd := &cobra.Command{Long: "Shows the session that all opdeck processes share. It costs no call to the service.\n" +
+	cmd := &cobra.Command{Long: "Shows the session that all opdeck processes share. It costs no call to the service. " +
 		"cause and evidence say what went wrong; a resolved cause says when it ended.\n\n" +
-		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL\n" +
-		"or 3 UNKNOWN, as opdeck check session does. With --warn or --crit the time left on the access\n" +
-		"token counts as well. --watch shows every change until interrupted (json and jsonl: one object\n" +
-		"per line)."}
+		"--check answers like a Nagios plugin: one line, and exit 0 OK, 1 WARNING, 2 CRITICAL or 3 UNKNOWN, as opdeck " +
+		"check session does. With --warn or --crit the time left on the access token counts as well. --watch shows every " +
+		"change until interrupted (json and jsonl: one object per line)."}
 	out := also[sessionJSON, sessionJSON](r, forms(cmd, "jsonl"), "")
 	show := r.do(func(ctx context.Context, a *app.App, _ []string) error {
 		if watch {
@@ -299,9 +291,9 @@ func sessionResetCommand(r *root) *cobra.Command {
 			return s.Reset(ctx)
 		})
 	cmd.Long = "Erases the stored session, its back-off and the refused passwords; the next call logs in.\n\n" +
-		"--new-key is for a store whose key file (opdeck.db.key, or [store] key_file) is lost: the stored\n" +
-		"tokens of every account are given up, and the key that is in the file now takes its place. A\n" +
-		"missing opdeck.db.key is made anew. Processes that have the old key stop."
+		"--new-key is for a store whose key file (opdeck.db.key, or [store] key_file) is lost: the stored tokens of every " +
+		"account are given up, and the key that is in the file now takes its place. A missing opdeck.db.key is made anew. " +
+		"Processes that have the old key stop."
 	cmd.Flags().BoolVar(&r.newStoreKey, "new-key", false,
 		"give up the tokens that a lost key has sealed, for all accounts in the store")
 	return cmd
@@ -358,9 +350,7 @@ func drySession(r *root, call *endpoint.Route, account string) error {
 
 func sessionKeepCommand(r *root) *cobra.Command {
 	return &cobra.Command{Long: "Refreshes the tokens before they expire, until interrupted (exit 0). One keeper per " +
-		"account is " +
-		"enough;\n" +
-		"several coordinate among themselves.",
+		"account is enough; several coordinate among themselves.",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			r.say("Keeping the session of %s alive; ctrl+c ends it.", a.Context.Name)
 			return app.SessionError(a.Session.Keep(ctx))
@@ -381,11 +371,10 @@ func limitsCommand(r *root) *cobra.Command {
 func sessionProxyCommand(r *root) *cobra.Command {
 	var socket, addr string
 	var reveal bool
-	cmd := &cobra.Command{Use: "proxy", Long: "Answers the service's own paths for scripts, until it is interrupted " +
-		"(exit 0). A script sends its\n" +
-		"calls without a token: opdeck adds it, holds the calls to the budgets, and sends a write only\n" +
+	cmd := &cobra.Command{Long: "Answers the service's own paths for scripts, until it is interrupted (exit 0). A " +
+		"script sends its calls without a token: opdeck adds it, holds the calls to the budgets, and sends a write only " +
 		"where the borrower's role, the guards and the second person allow it.\n\n" +
-		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one:\n" +
+		"On the socket, which is this user's alone, the user is the borrower. On the port a key names one: " +
 		"[lend.borrowers.NAME] of the config. Without flags it uses the places of [lend].",
 		RunE: r.do(func(ctx context.Context, a *app.App, _ []string) error {
 			return lendUntilInterrupted(r, ctx, a, lendproxy.Options{Socket: socket, Listen: addr, Reveal: reveal})
@@ -426,13 +415,11 @@ func lendUntilInterrupted(r *root, ctx context.Context, a *app.App, opt lendprox
 
 func sessionExecCommand(r *root) *cobra.Command {
 	var as string
-	cmd := &cobra.Command{Use: "exec", Long: "Starts a command that may use the session, and exits with its exit code " +
-		"(128 plus the\n" +
+	cmd := &cobra.Command{Long: "Starts a command that may use the session, and exits with its exit code (128 plus the " +
 		"signal's number: a signal ended it).\n\n" +
-		"The command finds in its environment OPDECK_PROXY_URL, where the service's paths are answered,\n" +
-		"and OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key\n" +
-		"ends with the command. Passwords and secrets that the config names are not in its environment.",
-		Args: cobra.MinimumNArgs(1),
+		"The command finds in its environment OPDECK_PROXY_URL, where the service's paths are answered, and " +
+		"OPDECK_PROXY_KEY, which it sends as the header X-Opdeck-Key (or as its bearer token). The key ends with the " +
+		"command. Passwords and secrets that the config names are not in its environment.",
 		RunE: r.do(func(ctx context.Context, a *app.App, args []string) error { return lendTo(r, ctx, a, as, args) })}
 	cmd.Flags().StringVar(&as, "as", "", "role and bounds of this borrower of the config (default: your own role, in "+
 		"the background)")
