@@ -130,7 +130,7 @@ var Customers = New(
 		Column: Layout{Min: 12}, Text: func(c api.Customer) untrusted.Text { return c.Status }},
 	Field[api.Customer]{Name: "cuid", Aliases: []string{"id"}, JSON: "cuid", Kind: ID,
 		About:   "the customer's identifier, or its beginning",
-		Example: "cuid:DqCsgSE", Column: Layout{Min: 13, Max: 26, HidePriority: 5, CutMiddle: true},
+		Example: "cuid:DqCsgSE", Column: Layout{Min: 13, Max: 26, HidePriority: 8, CutMiddle: true},
 		Text: func(c api.Customer) untrusted.Text { return c.CUID }},
 	Field[api.Customer]{Name: "created", JSON: "createdAt", Kind: Time, About: "when it was created",
 		Example:  "created<30d",
@@ -166,7 +166,7 @@ var Documents = New(
 		Column: Layout{Title: "lock", Min: 8},
 		Lock:   func(d api.Document) api.Lock { return d.Lock }},
 	Field[api.Document]{Name: "description", JSON: "info", Kind: Text, About: "a part of the description",
-		Example: "description:signed", Column: Layout{Min: 11, Flex: 2, HidePriority: 5, Dim: true},
+		Example: "description:signed", Column: Layout{Min: 11, Flex: 2, HidePriority: 8, Dim: true},
 		Text: func(d api.Document) untrusted.Text { return d.Info }},
 )
 

@@ -30,10 +30,10 @@ func Pairs(th *theme.Theme, list []Pair, w int) []string {
 	return lines
 }
 
-// PairsAt is Pairs with the cursor on the link at; line is where that begins, -1: it is
-// not here. Where pairs have links there is room for the cursor's sign before each label. Values
-// begin behind at least label cells, so that lists below each other have them in one column. headed: they are below a
-// heading that is not in list.
+// PairsAt is Pairs with the cursor on the link at, "" on a page without a cursor; line is where that begins, -1: it is
+// not here. Where pairs have links there is room for the cursor's sign before each label. Values begin behind at least
+// label cells, so that lists below each other have them in one column. headed: they are below a heading that is not
+// in list.
 func PairsAt(th *theme.Theme, list []Pair, w, label int, headed bool, at string) (lines []string, line int) {
 	const wide, id = 100, 36
 	if th.Linear {
@@ -41,7 +41,7 @@ func PairsAt(th *theme.Theme, list []Pair, w, label int, headed bool, at string)
 	}
 	groups := starts(list)
 	c := cursor{th: th, at: at, label: label,
-		linked: slices.ContainsFunc(list, func(p Pair) bool { return p.Link.ID != "" }),
+		linked: at != "" && slices.ContainsFunc(list, func(p Pair) bool { return p.Link.ID != "" }),
 		headed: (headed || slices.ContainsFunc(list, Pair.heads)) && Indent(th, w) > 0}
 	if w < wide || len(groups) < 2 {
 		return c.column(list, w)

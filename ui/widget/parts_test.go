@@ -309,10 +309,10 @@ func TestOneIndentBelowHeadings(t *testing.T) {
 		text.JSON([]byte("[\n]"), 9, "")
 		text.Add("a drawn line")
 		for name, drawn := range map[string][]string{"facts": pairs(facts), "below": below(facts, ""), "lines": lines(nil),
-			"text": text.Lines} {
+			"text": text.Lines, "no cursor": below(linked, "")} {
 			oneIndent(t, name, drawn, head, Indent(plainTheme, w), w)
 		}
-		for name, drawn := range map[string][]string{"linked": pairs(linked), "linked below": below(linked, ""),
+		for name, drawn := range map[string][]string{"linked below": below(linked, "another"),
 			"linked lines": lines([]Link{{ID: "x"}})} { // the cursor needs its place in any window
 			oneIndent(t, name, drawn, head, indent, w)
 		}
