@@ -414,7 +414,7 @@ func (s *changes) askReplace(d api.Document) ui.Action {
 	risk, lifts := s.lifted(d, ": the service usually refuses this.")
 	intro := []string{"Replace " + d.FileName.Line(60) +
 		" with another file: opdeck removes it, then uploads and attaches the new file.",
-		"opdeck records each step first, so you can resume or abandon an unfinished replacement.",
+		"Each step is recorded first: you can resume or abandon it.",
 		api.UploadLimits}
 	if lifts {
 		intro = append(intro, risk)

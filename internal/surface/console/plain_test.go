@@ -87,7 +87,7 @@ func TestDocumentsFromEndToEnd(t *testing.T) {
 	if err := os.WriteFile(file, []byte("the new text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.say("replace 1", "opdeck records each step first", "File on this host, or back:")
+	p.say("replace 1", "Each step is recorded first", "File on this host, or back:")
 	p.say(file, "Type, or an empty line for OPERATION_DOCUMENT:")
 	p.say("CONTRACT", "Description")
 	p.say("", "Replace ", "Between the removal and the new attachment")
