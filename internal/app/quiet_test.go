@@ -24,7 +24,6 @@ import (
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/receiver/receivertest"
 	"opdeck/internal/domain/verdict"
-	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 )
 
@@ -211,12 +210,9 @@ const hookEvery = time.Minute // on the mean, by day
 // webhooks, a person reads, some answers take up to 20 s, instances are stopped, killed and started again, and the
 // nights are quiet. OPDECK_TEST_LONG=1 is 100 hours, with 10,000 samples.
 func TestQuietHours(t *testing.T) {
-	length := 40 * time.Minute
-	switch {
-	case os.Getenv("OPDECK_TEST_LONG") == "1":
+	length := 25 * time.Minute
+	if os.Getenv("OPDECK_TEST_LONG") == "1" {
 		length = 100 * time.Hour
-	case racedetector.Enabled:
-		length = 30 * time.Minute
 	}
 	synctest.Test(t, func(t *testing.T) { quietHours(t, length) })
 }

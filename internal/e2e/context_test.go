@@ -9,18 +9,6 @@ import (
 	"opdeck/internal/sandbox"
 )
 
-func TestReadOnly(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, sandbox.Options{}, "read_only = true")
-	x := w.console(80, 24)
-	x.shows("READ-ONLY", "TEST")
-	x.press("d").shows("1 of 3")
-	for _, k := range []string{"x", "a", "u", "R", "z"} {
-		x.press(k).shows("This context is read-only", "1 of 3")
-	}
-	x.quit()
-}
-
 // TestProduction is marked by word and wants the end of the id typed.
 func TestProduction(t *testing.T) {
 	t.Parallel()

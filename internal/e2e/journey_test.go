@@ -30,20 +30,6 @@ func TestFirstRun(t *testing.T) {
 	})
 }
 
-// TestFirstRunLives: without a key the built-in service changes, and what it sends
-// is in the inbox.
-func TestFirstRunLives(t *testing.T) {
-	t.Parallel()
-	x := start(t, 80, 24, t.TempDir(), nil)
-	x.shows("SANDBOX", "500 operations", "PENDING", "1 of 500")
-	before := x.screen()
-	x.until("something changes on the screen", func(now string) bool {
-		return strings.Count(now, "PENDING") < strings.Count(before, "PENDING") || strings.Contains(now, "501 operations")
-	})
-	x.press("7").shows("following", "OPERATION", "✓ verified")
-	x.quit()
-}
-
 // TestDocuments is the journey of an operation's documents.
 func TestDocuments(t *testing.T) {
 	t.Parallel()

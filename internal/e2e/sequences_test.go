@@ -56,24 +56,6 @@ func TestSplitSequences(t *testing.T) {
 	x.quit()
 }
 
-// TestSplitSequencesOverSSH is the same through a server and the OpenSSH client.
-func TestSplitSequencesOverSSH(t *testing.T) {
-	t.Parallel()
-	s := serveSSH(t, map[string]string{"ana": "operator", "root": "admin"})
-	x := s.console("ana")
-	for _, sequence := range endsInLetters {
-		x.split(sequence, 20*time.Millisecond)
-	}
-	x.split(down, 20*time.Millisecond).matches(`3 of \d+`)
-	if strings.Contains(s.command("root", "audit", "list", "-o", "json"), `"reveal"`) {
-		t.Error("something was revealed")
-	}
-	x.press("M").shows("Masked values are shown for 30 s.")
-	if !strings.Contains(s.command("root", "audit", "list", "-o", "json"), `"reveal"`) {
-		t.Error("the key itself reveals nothing")
-	}
-}
-
 // TestNothingIsAskedAtStart: neither a command nor the console asks the terminal for its colours or anything else, so
 // that nobody waits for a terminal that does not answer and nothing typed ahead is lost.
 func TestNothingIsAskedAtStart(t *testing.T) {

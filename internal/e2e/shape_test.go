@@ -14,14 +14,16 @@ import (
 	"opdeck/internal/sandbox"
 )
 
+// wrapped has each answer of the journey under a name of its own.
+const wrapped = "under=application:item,under=share:item,under=link:data,under=finalize:item,under=customer-get:data"
+
 // journeyShapes are services that answer otherwise where their documents say
-// nothing; with each the journey of a customer works. Flags and numbers of another type are not known (package endpoint,
-// TestScalarsOfAnotherType).
+// nothing; with each the journey of a customer works. Every form of a list and a record, and flags and numbers of another
+// type, which are not known: package endpoint.
 var journeyShapes = []string{
 	"", // the service as it is
 	"shape=api:numbers-as-text", "shape=api:empty-as-null", "shape=api:empty-left-out",
-	"under=application:item", "under=share:item", "under=link:data", "under=finalize:item", "lift=customer-get:item", "under=customer-get:data",
-	"rename=customers:items/customers", "rename=customers:items/data", "lift=customers:items", "wrap=customers:item", "without=customers:total", "under=customers:data", "fixed=customers:5",
+	wrapped, "lift=customer-get:item", "without=customers:total,fixed=customers:5",
 	"status=customer-get:404/no-route", "status=customer-get:500", "variant=customer-by-post",
 	"status=application:404/unconfigured", "status=application:500", "variant=hidden-application", "variant=share-apart", "without=application:status",
 	"variant=customer-by-post,variant=hidden-application,variant=share-apart",
@@ -31,14 +33,13 @@ var journeyShapes = []string{
 
 // plainShapes are those that are tried in the plain mode, which waits for a person.
 var plainShapes = []string{
-	"", "shape=api:numbers-as-text", "under=application:item,under=share:item,under=link:data,under=finalize:item,under=customer-get:data",
-	"variant=customer-by-post,variant=hidden-application,variant=share-apart", "status=customer-get:500,status=application:500",
-	"status=customers:404/no-route,status=customer-get:404/no-route,variant=hidden-application", "mime=api:text/plain,style=api:success",
+	"shape=api:numbers-as-text,mime=api:text/plain,style=api:success", wrapped,
+	"status=customers:404/no-route,status=customer-get:404/no-route,variant=hidden-application,variant=share-apart",
 }
 
 // screenShapes are those of which the Compliance screen knows most.
 var screenShapes = []string{
-	"variant=customer-by-post", "variant=share-apart,variant=hidden-application", "shape=api:numbers-as-text",
+	"variant=customer-by-post,variant=share-apart,variant=hidden-application",
 	"status=customer-get:404/no-route,status=application:500",
 }
 

@@ -76,13 +76,13 @@ func hooked(t *testing.T, url string) *world {
 	return w
 }
 
-// measure changes the operation five times and holds the fastest of how long each
+// measure changes the operation three times and holds the fastest of how long each
 // screen took against fastEnough: a loaded machine delays some, a screen that does
 // not learn of changes shows them all late. A first change is not counted: the
 // meaning of its code is not known yet.
 func (w *world) measure(opid, what string, screens ...*terminal) {
 	w.t.Helper()
-	const times = 5
+	const times = 3
 	took := make([][]time.Duration, len(screens))
 	for n := range times + 2 {
 		status := []string{"PROCESSING", "PENDING"}[n%2]

@@ -257,13 +257,6 @@ func TestExport(t *testing.T) {
 	}
 }
 
-func TestExportIsTheRoles(t *testing.T) {
-	log := fake()
-	r, _ := open(t, log, as(api.Operator))
-	r.Send(uitest.Key("e"))
-	r.Has("may not export the audit trail; admin may.")
-}
-
 func TestStates(t *testing.T) {
 	log := fake()
 	log.unsettled = func() ([]audit.Entry, error) { return nil, nil }

@@ -10,7 +10,6 @@ import (
 	"github.com/muesli/termenv"
 
 	"opdeck/api"
-	"opdeck/internal/domain/journey"
 	"opdeck/ui"
 	"opdeck/ui/theme"
 	"opdeck/ui/uitest"
@@ -82,36 +81,4 @@ func TestShareInProduction(t *testing.T) {
 	if r.Says("Expired."); len(f.shares) != 1 {
 		t.Errorf("presented %d times", len(f.shares))
 	}
-}
-
-// TestReadOnlyBarsEveryWrite: the link too.
-func TestReadOnlyBarsEveryWrite(t *testing.T) {
-	f := individual()
-	f.rec = journey.Record{Outstanding: []string{"PROOF_OF_RESIDENCE"}}
-	r, _ := open(t, f, shelltest.ReadOnly)
-	for _, k := range []string{"S", "l", "f"} {
-		r.Send(uitest.Key(k))
-		r.Says("read-only")
-		if strings.Contains(r.View(), "[ No ]") {
-			t.Errorf("%s asks", k)
-		}
-	}
-}
-
-// TestViewIsPure: whether frames are drawn makes no difference.
-func TestViewIsPure(t *testing.T) {
-	msgs := func(c *uitest.Clock) []tea.Msg {
-		return []tea.Msg{uitest.Keys("G", "l"), c.Wait(time.Second), uitest.Key("y"), c.Wait(10 * time.Minute), uitest.Size(70, 14), uitest.Key("S"), uitest.Type(token), uitest.Key("enter"),
-			c.Wait(time.Second), uitest.Key("n"), c.Wait(10 * time.Minute), uitest.Size(120, 40)}
-	}
-	fake := func(c *uitest.Clock) *fake {
-		f := individual()
-		f.now, f.link = c.Now, func() (api.Link, error) { return api.Link{URL: "https://verify.example.com/x", TTL: 900}, nil }
-		return f
-	}
-	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
-		f := fake(c)
-		factory := func(env *ui.Env, p ui.Place) ui.Screen { return f.screen(env, p.ID) }
-		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindCompliance, ID: cuid}))
-	}, msgs)
 }

@@ -263,14 +263,6 @@ func TestReplacementKeepsTypeAndInfo(t *testing.T) {
 	}
 }
 
-func TestReadOnlySaysWhy(t *testing.T) {
-	r, _ := open(t, &fake{op: apitest.Operation(nil)}, shelltest.ReadOnly)
-	for _, k := range []string{"x", "z", "a", "u", "R"} {
-		r.Send(uitest.Key(k))
-		r.Has("read-only")
-	}
-}
-
 func TestUpdateAndViewNeverWait(t *testing.T) {
 	f := &fake{op: apitest.Operation(nil)}
 	factory := func(env *ui.Env, p ui.Place) ui.Screen { return NewScreen(env, f.caller(), f.parts(), p.ID) }
@@ -411,19 +403,6 @@ func TestEveryWriteAsks(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestViewIsPure: whether frames are drawn makes no difference.
-func TestViewIsPure(t *testing.T) {
-	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
-		factory := func(env *ui.Env, p ui.Place) ui.Screen {
-			f := &fake{op: apitest.Operation(nil)}
-			return NewScreen(env, f.caller(), f.parts(), p.ID)
-		}
-		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindDocuments, ID: opid}))
-	}, func(c *uitest.Clock) []tea.Msg {
-		return []tea.Msg{uitest.Keys("j", "x"), c.Wait(time.Second), uitest.Size(60, 12), uitest.Key("n"), uitest.Keys("j", "R"), c.Wait(time.Hour), uitest.Key("esc"), uitest.Size(120, 40)}
-	})
 }
 
 var _ tea.Model = (*Screen)(nil)

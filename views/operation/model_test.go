@@ -2,7 +2,6 @@ package operation
 
 import (
 	"testing"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
@@ -26,16 +25,4 @@ func TestAlone(t *testing.T) {
 	p.See("WITHDRAW").Type("G").See("3 documents").Type("d").See("open documents")
 	p.Type("/").Type("Harbour").See("2/2")
 	p.Type("\r").Type("y").See("ui.Copy").Type("\x03").Ended()
-}
-
-// TestViewIsPure: whether frames are drawn makes no difference.
-func TestViewIsPure(t *testing.T) {
-	uitest.Pure(t, func(c *uitest.Clock) tea.Model {
-		factory := func(env *ui.Env, p ui.Place) ui.Screen {
-			return (&fake{op: apitest.Operation(nil)}).screen(env, p.ID)
-		}
-		return ui.New(shelltest.Options(c, factory, ui.Place{Kind: ui.KindOperation, ID: "7f3a"}))
-	}, func(c *uitest.Clock) []tea.Msg {
-		return []tea.Msg{uitest.Keys("G", "/"), uitest.Type("o"), uitest.Keys("enter", "n", "n"), c.Wait(time.Hour), uitest.Size(60, 12), uitest.Key("t"), uitest.Size(120, 40), c.Wait(time.Minute)}
-	})
 }

@@ -301,12 +301,6 @@ func TestExport(t *testing.T) {
 	d.Has("The export", "The file cannot be created.")
 }
 
-func TestExportNeedsTheRole(t *testing.T) {
-	d := open(t, &fake{n: 4}, func(o *ui.Options) { o.About.Role = string(api.Viewer) })
-	d.keys("e")
-	d.Has("may not export")
-}
-
 func TestOpensWhatIsUnderTheCursor(t *testing.T) {
 	d := open(t, &fake{n: 0})
 	d.keys("enter", "d", "y", "J", "Y") // nothing is there: nothing happens

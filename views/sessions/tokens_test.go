@@ -263,14 +263,6 @@ func TestNothingOfAPageIsCut(t *testing.T) {
 	r.Says("login of desk-1, process 4711", "12:02:00", "https://stage.example.com")
 }
 
-func TestReadOnlySaysWhy(t *testing.T) {
-	r, _ := open(t, &fake{st: live()}, shelltest.ReadOnly)
-	for _, k := range []string{"Z", "I", "X"} {
-		r.Send(uitest.Key(k))
-		r.Says("read-only")
-	}
-}
-
 func TestNewsReplacesAnError(t *testing.T) {
 	f := &fake{err: &api.Error{Kind: api.Unavailable, Public: "The store does not answer."}}
 	r, _ := open(t, f)

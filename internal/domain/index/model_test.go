@@ -14,7 +14,6 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
-	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
 	"opdeck/internal/store/storetest"
@@ -28,10 +27,7 @@ import (
 // of calls. A tenth of them on PostgreSQL too. OPDECK_TEST_LONG=1 runs 200 of them,
 // OPDECK_HISTORY only that one.
 func TestHistories(t *testing.T) {
-	n := 50
-	if racedetector.Enabled {
-		n = 40
-	}
+	n := 30
 	if os.Getenv("OPDECK_TEST_LONG") == "1" {
 		n = 200
 	}

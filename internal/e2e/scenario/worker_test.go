@@ -140,9 +140,6 @@ func (w *worker) obey(o order) {
 	case "stall":
 		w.points.arm(o.Point)
 		return
-	case "naive":
-		r.Calls = naiveCalls(&naive{base: w.set.BaseURL, password: w.set.Password, file: w.set.Store}, o)
-		return
 	}
 	ctx := api.WithActor(context.Background(), api.Actor{Name: "worker", Role: api.Admin, Via: "test"})
 	w.once.Do(func() { w.err = w.open(ctx) })

@@ -145,7 +145,7 @@ func TestWhatTheCommandPrintsCanBeTyped(t *testing.T) {
 		}
 		return n
 	}
-	queries, few := 0, 10 // rows, far apart
+	queries, few := 0, 6 // rows, far apart
 	if os.Getenv("OPDECK_TEST_LONG") == "1" {
 		few = listedRows / 3
 	}

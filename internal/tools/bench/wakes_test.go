@@ -53,7 +53,7 @@ func TestAnIdleConsoleSleeps(t *testing.T) {
 	press := inside(t, 500)
 	press("")
 	time.Sleep(2 * time.Second) // what the start left behind
-	const seconds = 6
+	const seconds = 3
 	awake := 0
 	var what []string
 	for range 2 * seconds {
