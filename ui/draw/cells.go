@@ -174,14 +174,22 @@ func Cut(s string, w int) string {
 	case Width(s) <= w:
 		return s
 	}
+	return cut(s, w)
+}
+
+// cut is Cut for a text that is wider than w, which is at least 1.
+func cut(s string, w int) string {
 	head, rest := split(s, w-1)
 	return head + ellipsis + sequences(rest)
 }
 
 // split cuts s behind the characters that fit in w cells.
 func split(s string, w int) (head, rest string) {
-	n := 0
-	for i := 0; i < len(s); {
+	n, i := 0, 0
+	for n < w && i+1 < len(s) && s[i] >= ' ' && s[i] < 0x7f && s[i+1] < utf8.RuneSelf { // as nearly every letter is
+		n, i = n+1, i+1
+	}
+	for i < len(s) {
 		size, cells := next(s[i:])
 		if n += cells; n > w {
 			return s[:i], s[i:]
@@ -245,10 +253,13 @@ func PadLeft(s string, w int) string {
 
 // Fit is Cut and Pad: exactly w cells.
 func Fit(s string, w int) string {
-	if n := Width(s); n <= w {
+	switch n := Width(s); {
+	case n <= w:
 		return padFrom(s, n, w)
+	case w <= 0:
+		return ""
 	}
-	return Pad(Cut(s, w), w)
+	return Pad(cut(s, w), w)
 }
 
 // FitRight is Fit with the text at the right edge.
