@@ -16,14 +16,16 @@ import (
 
 var update = flag.Bool("update", false, "write docs/incidents.md")
 
+// short are the words of the table for who can carry out a step.
+var short = map[verdict.Who]string{verdict.Operator: "host", verdict.Admin: "opdeck", verdict.Provider: "service"}
+
 // TestIncidentsDocument: docs/incidents.md has what every surface says first about each incident.
 func TestIncidentsDocument(t *testing.T) {
 	const path = "../../../docs/incidents.md"
 	var b strings.Builder
 	b.WriteString("# Incidents\n\nWhat every surface says first, with since when, the next step and who can do it.\n" +
 		"`go test ./internal/domain/verdict -run IncidentsDocument -update` prints this page from the tests' incidents.\n" +
-		"TestIncidentsOfTheProgram brings the built program into each, except those of `untried.go`, and compares every\n" +
-		"surface.\n\n| Incident | First sentence | Next step | Who |\n|---|---|---|---|\n")
+		"Who: *host* is the administrator of the host, *opdeck* your opdeck administrator, *service* the service's support.\n\n| Incident | First sentence | Next step | Who |\n|---|---|---|---|\n")
 	all := verdicttest.Incidents()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f, wrong := verdict.Conclude(all[name].Facts).First()
@@ -37,7 +39,7 @@ func TestIncidentsDocument(t *testing.T) {
 		if f.Since.IsZero() || f.Since.After(verdicttest.Noon.Add(time.Minute)) {
 			t.Errorf("%s: since %s", name, f.Since)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, f.Sentence, next, f.Who)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, f.Sentence, next, short[f.Who])
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
