@@ -474,3 +474,218 @@ func article(word string) string {
 	}
 	return "a"
 }
+
+func serveCauses() []cause {
+	row := func(id Cause, sev Severity, explains []Part, next Next, says func(Facts, Serve) (string, string,
+		time.Time)) cause {
+		return cause{id: id, part: PartServe, severity: sev, who: Operator, explains: explains, next: next,
+			found: func(f Facts) (out []hit) {
+				for _, one := range f.Serves {
+					s, known := one.at(f.Now)
+					if sentence, shows, since := says(f, s); known && sentence != "" {
+						out = append(out, hit{says: sentence, since: since, of: s.Host, evidence: []Evidence{one.evidence(shows)}})
+					}
+				}
+				return out
+			}}
+	}
+	return []cause{
+		row("port", Critical, []Part{PartServe, PartFeed}, Next{Do: "Correct the reason: free the address or configure " +
+			"another one, or set the secret; then start opdeck serve again.", Command: "opdeck config check"},
+			func(_ Facts, s Serve) (string, string, time.Time) {
+				for _, p := range s.Ports {
+					if p.Fault != "" {
+						return fmt.Sprintf("opdeck does not listen for %s on %s: %s.", p.Name, p.Addr, p.Fault), p.Addr + ": " + p.Fault,
+							s.Ended
+					}
+				}
+				return "", "", time.Time{}
+			}),
+		row("serve_absent", Warning, []Part{PartFeed}, Next{Do: "Start it, as systemctl start opdeck or as opdeck serve. " +
+			"If that host needs none, remove the listeners from its config."},
+			func(f Facts, s Serve) (string, string, time.Time) {
+				shows := "no process was seen, and the config has listeners"
+				switch {
+				case s.Runs || !s.Silent.IsZero():
+					return "", "", time.Time{}
+				case !s.Ended.IsZero():
+					shows = fmt.Sprintf("process %d ended at %s", s.PID, moment(s.Ended, f.Now))
+				case s.PID != 0:
+					shows = fmt.Sprintf("process %d has ended and did not say so", s.PID)
+				}
+				return "opdeck serve does not run on " + s.Host + ".", shows, s.Ended
+			}),
+		dated(row("serve_silent", Warning, []Part{PartFeed}, Next{Do: "Resume that process, or end it and start it again.",
+			Command: "opdeck session status"},
+			func(f Facts, s Serve) (string, string, time.Time) {
+				if s.Silent.IsZero() {
+					return "", "", time.Time{}
+				}
+				why := ": it has ended, stands still, or cannot reach the shared store."
+				if s.Runs {
+					why = ": it stands still, or cannot reach the shared store."
+				}
+				at := moment(s.Silent, f.Now)
+				return fmt.Sprintf("opdeck serve on %s (process %d) was seen last at %s", s.Host, s.PID, at) + why,
+					"seen last at " + at, s.Silent
+			})),
+	}
+}
+
+func showServe(f Facts) (bool, string) {
+	for _, one := range f.Serves {
+		if s, known := one.at(f.Now); known && s.Runs && s.Silent.IsZero() {
+			says := fmt.Sprintf("process %d runs on %s", s.PID, s.Host)
+			for i, p := range s.Ports {
+				says += [...]string{" and listens for ", ", "}[min(i, 1)] + p.Name + " on " + p.Addr
+			}
+			return true, says
+		}
+	}
+	return false, ""
+}
+
+func trailCauses() []cause {
+	audit := func(f Facts) Fact[Audit] { return f.Audit }
+	writes := func(f Facts) Fact[Writes] { return f.Writes }
+	return []cause{
+		{id: "audit_broken", part: PartAudit, severity: Critical, who: Admin,
+			next: Next{Do: "Do not change the store or the checkpoint files. Find out who restored or changed the state.",
+				Command: "opdeck audit verify"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if len(a.Broken) == 0 || a.Another {
+					return "", "", time.Time{}
+				}
+				return "The audit trail does not verify: " + strings.TrimRight(a.Broken[0], ". ") + ".",
+					strings.Join(a.Broken, "; "), time.Time{}
+			})},
+		{id: "audit_another", part: PartAudit, severity: Critical, who: Admin,
+			next: Next{Do: "If you have replaced the store yourself, move that file away and verify the trail. If not, change " +
+				"nothing and find out who did.", Command: "opdeck audit verify"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if len(a.Broken) == 0 || !a.Another {
+					return "", "", time.Time{}
+				}
+				return "The audit trail is not the one that this host has signed: " + strings.TrimRight(a.Broken[0], ". ") + ".",
+					a.Broken[0], time.Time{}
+			})},
+		{id: "audit_key", part: PartAudit, severity: Warning, who: Admin, here: true, explains: []Part{PartWrites, PartServe},
+			next: Next{Do: "Create the key of this host, or restore its old key from a backup.",
+				Command: "opdeck audit checkpoint --new-key"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if !a.NoKey {
+					return "", "", time.Time{}
+				}
+				return "This host has no audit key, so opdeck sends no writes from here.", "a trail that began on another host",
+					time.Time{}
+			})},
+		{id: "audit_unwritable", part: PartAudit, severity: Critical, who: Admin, explains: []Part{PartWrites, PartServe},
+			next: Next{Do: "Restore the table, or the permissions of opdeck's database user; opdeck tries again by itself.",
+				Command: "opdeck doctor"},
+			found: of(audit, func(_ Facts, a Audit) (string, string, time.Time) {
+				if a.Writable {
+					return "", "", time.Time{}
+				}
+				return "The shared store cannot record a write, so opdeck sends none." + quoted(a.Says),
+					"a record, tried and rolled back", time.Time{}
+			})},
+		{id: "writes_in_doubt", part: PartWrites, severity: Warning, dated: true, who: Operator,
+			next: Next{Do: "Check the object of each write before anyone repeats it.", Command: "opdeck audit unsettled"},
+			found: of(writes, func(f Facts, w Writes) (string, string, time.Time) {
+				if w.Doubtful == 0 {
+					return "", "", time.Time{}
+				}
+				return count(w.Doubtful, "write has", "writes have") + " an unknown outcome, the oldest since " + moment(w.Oldest,
+						f.Now) +
+						".",
+					"sent at " + moment(w.Oldest, f.Now), w.Oldest
+			})},
+		{id: "jobs_stuck", part: PartWrites, severity: Warning, who: Operator,
+			next: Next{Do: "Resume or abandon them.", Command: "opdeck document resume"},
+			found: of(writes, func(_ Facts, w Writes) (string, string, time.Time) {
+				if w.Stuck == 0 {
+					return "", "", time.Time{}
+				}
+				return count(w.Stuck, "replacement was", "replacements were") + " interrupted between two steps.",
+					count(w.Stuck, "open job", "open jobs"), w.StuckSince
+			})},
+	}
+}
+
+// RejectedWebhooks is the cause of rejected deliveries.
+const RejectedWebhooks Cause = "webhooks_rejected"
+
+// rejectedQuiet is how long no delivery may have been rejected until an accepted one shows that the setting is right.
+const rejectedQuiet = 10 * time.Minute
+
+func feedCauses() []cause {
+	feed := func(f Facts) Fact[Feed] { return f.Feed }
+	return []cause{
+		{id: RejectedWebhooks, part: PartFeed, severity: Warning, dated: true, who: Operator, explains: []Part{PartFeed},
+			next: Next{Do: "Correct the setting that the reason names, here or at the service.",
+				Command: "opdeck event list --rejected"},
+			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
+				if d.Rejected == 0 || d.Last.After(d.At) && f.Now.Sub(d.At) > rejectedQuiet {
+					return "", "", time.Time{}
+				}
+				return "The receiver rejected " + count(d.Rejected, "delivery", "deliveries") + ", the last one at " + moment(d.At,
+					f.Now) +
+					": " + strings.TrimRight(d.Why, ". ") + ".", d.Why, d.At
+			})},
+		{id: "feed_stalled", part: PartFeed, severity: Warning, dated: true, who: Operator,
+			next: Next{Do: "Compare the address and secret with the service's settings, then check the proxy.",
+				Command: "opdeck hook get"},
+			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
+				if !d.Expected || !d.Stalled {
+					return "", "", time.Time{}
+				}
+				return "No webhook has arrived since " + moment(d.Last, f.Now) + "; usually one arrives within " + span(d.Usual) +
+						".",
+					"the last event at " + moment(d.Last, f.Now), d.Last
+			})},
+		{id: "events_waiting", part: PartFeed, severity: Warning, dated: true, who: Operator,
+			next: Next{Do: "Read the reason; opdeck tries again by itself.", Command: "opdeck event list --waiting"},
+			found: of(feed, func(f Facts, d Feed) (string, string, time.Time) {
+				if d.Waiting == 0 {
+					return "", "", time.Time{}
+				}
+				return count(d.Waiting, "event is", "events are") + " not merged into the index, the oldest since " +
+					moment(d.Oldest, f.Now) +
+					".", "received at " + moment(d.Oldest, f.Now), d.Oldest
+			})},
+	}
+}
+
+// indexLate is how many times its planned age the index may reach.
+const indexLate = 3
+
+// lookLate is the age that every index may have: a person's calls go before those of the sync.
+const lookLate = 5 * time.Minute
+
+// current reports whether the list was looked at lately, within what the config promises.
+func (i Index) current(now time.Time) bool {
+	return now.Sub(i.Looked) <= max(indexLate*i.Every, lookLate)
+}
+
+func indexCauses() []cause {
+	return []cause{{id: "index_damaged", part: PartIndex, severity: Critical, who: Operator,
+		next: Next{Do: "Stop the opdeck processes of this host and start them again: opdeck makes the index anew.",
+			Command: "opdeck index status"},
+		found: of(func(f Facts) Fact[Index] { return f.Index }, func(_ Facts, i Index) (string, string, time.Time) {
+			if i.Damaged == "" {
+				return "", "", time.Time{}
+			}
+			return "The index at " + i.Damaged + " is damaged, so lists and webhooks wait.", "a read of the file", i.DamagedSince
+		})}, {id: "index_old", part: PartIndex, severity: Warning, who: Operator,
+		next: Next{Do: "Check why the sync has stopped.", Command: "opdeck index status"},
+		found: of(func(f Facts) Fact[Index] { return f.Index }, func(f Facts, i Index) (string, string, time.Time) {
+			if i.AsOf.IsZero() || i.Due <= 0 || f.Now.Sub(i.AsOf) <= indexLate*i.Due {
+				return "", "", time.Time{}
+			}
+			says := "The lists are " + span(f.Now.Sub(i.AsOf)) + " old."
+			if i.Error != "" {
+				says += " The last sync failed: " + strings.TrimRight(i.Error, ". ") + "."
+			}
+			return says, "as of " + day(i.AsOf), i.AsOf
+		})}}
+}
