@@ -17,6 +17,7 @@ import (
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/receiver"
 	"opdeck/internal/domain/retention"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/inbox"
 	"opdeck/internal/store/journal"
@@ -137,6 +138,7 @@ func (m *month) rows(t *testing.T) (hooks, records int) {
 // the trail verifies. In five days of PostgreSQL only rows are counted (TestTablesStopGrowing).
 // OPDECK_TEST_LONG=1 is 100,000 deliveries and 10,000 writes.
 func TestFilesStopGrowing(t *testing.T) {
+	racedetector.Skip(t)
 	hooks, writes, days := 60, 4, map[store.Engine]int{store.SQLite: 30, store.Postgres: 5}
 	if os.Getenv("OPDECK_TEST_LONG") == "1" {
 		hooks, writes, days[store.Postgres] = 100_000/30+1, 10_000/30+1, 30

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"opdeck/internal/e2e/racedetector"
 )
 
 // shownOperations are all operations as a read shows them.
@@ -110,6 +112,7 @@ func (a *amountJSON) dollars() money {
 // TestWebhooksAgree: in twenty minutes of a living service every event has the code of the word that a read shows
 // then, and each code has one word.
 func TestWebhooksAgree(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	c := &clock{}
 	s, err := Open(t.Context(), Options{Living: true, Now: c.now, Operations: 60})

@@ -12,6 +12,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/approval"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/journal"
 	"opdeck/internal/store/storetest"
@@ -275,6 +276,7 @@ func thinned(paths [][]step, most int) [][]step {
 // an
 // even choice of those.
 func TestEverySequence(t *testing.T) {
+	racedetector.Skip(t)
 	stores := map[string]func(t *testing.T, now func() time.Time) func() approval.Store{
 		"memory": func(_ *testing.T, now func() time.Time) func() approval.Store {
 			m := &memory{clock: now}

@@ -19,6 +19,7 @@ import (
 	"opdeck/api/secret"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/followup"
+	"opdeck/internal/e2e/racedetector"
 )
 
 // samples are all kinds of write, as one call each.
@@ -177,6 +178,7 @@ var stories = []story{
 // proof, is sent once at most, and what left is listed until it is settled. Each write has every second story, each story
 // every second write; OPDECK_TEST_LONG=1: all.
 func TestEveryWriteEveryStory(t *testing.T) {
+	racedetector.Skip(t)
 	long := os.Getenv("OPDECK_TEST_LONG") == "1"
 	writes := 0
 	for _, route := range endpoint.All() {

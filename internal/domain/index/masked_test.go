@@ -80,12 +80,10 @@ func asked(t *testing.T, e filter.OperationExpr, x *index.Index, ctx context.Con
 // number, as people who see numbers and as people who do not. Each place of the number is asked for a quarter of the
 // parts, OPDECK_TEST_LONG=1: for all.
 func TestNobodyGuessesWhatIsMasked(t *testing.T) {
+	racedetector.Skip(t)
 	places, step := []string{"source", "comment", "customer", "destination", "reference", "file", "info", "name", "account"}, 4
-	switch {
-	case os.Getenv("OPDECK_TEST_LONG") == "1":
+	if os.Getenv("OPDECK_TEST_LONG") == "1" {
 		step = 1
-	case racedetector.Enabled:
-		places, step = places[:3], 5
 	}
 	for at, place := range places {
 		t.Run(place, func(t *testing.T) {

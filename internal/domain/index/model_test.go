@@ -14,6 +14,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
 	"opdeck/internal/store/storetest"
@@ -27,6 +28,7 @@ import (
 // of calls. A tenth of them on PostgreSQL too. OPDECK_TEST_LONG=1 runs 200 of them,
 // OPDECK_HISTORY only that one.
 func TestHistories(t *testing.T) {
+	racedetector.Skip(t)
 	n := 30
 	if os.Getenv("OPDECK_TEST_LONG") == "1" {
 		n = 200

@@ -9,6 +9,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/storetest"
 )
@@ -25,6 +26,7 @@ var earlierBuild = []string{
 // TestRowsOfEarlierBuilds: what an earlier build stored is not known where its columns do not say it, and is derived
 // again from the records, by any process from where the last one ended. Nothing changes for people: no state is added.
 func TestRowsOfEarlierBuilds(t *testing.T) {
+	racedetector.Skip(t)
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ctx, r := context.Background(), rand.New(rand.NewPCG(3, 24))
 		x := openIndex(t, s)

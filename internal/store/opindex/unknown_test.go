@@ -10,6 +10,7 @@ import (
 	"opdeck/api"
 	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/index/filter"
+	"opdeck/internal/e2e/racedetector"
 	"opdeck/internal/store"
 	"opdeck/internal/store/opindex"
 	"opdeck/internal/store/storetest"
@@ -129,6 +130,7 @@ func randomRow(t *testing.T, r *rand.Rand, n int) (api.Operation, map[string]str
 // random expressions, the index and the filter in Go agree with Kleene's logic about the rows for which the filter is
 // true, false and unknown; the three are all rows.
 func TestFiltersHaveThreeAnswers(t *testing.T) {
+	racedetector.Skip(t)
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		r := rand.New(rand.NewPCG(7, 24))
 		x := openIndex(t, s)

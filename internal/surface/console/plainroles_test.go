@@ -65,6 +65,7 @@ func attempt(t *testing.T, a *app.App, who api.Actor, r roletest.Row, words role
 // may not do an act reads so and which role may, nothing is sent, and the attempt is recorded.
 // Each role has a world of its own, so that they need not wait for each other.
 func TestRolesInPlainMode(t *testing.T) {
+	racedetector.Skip(t)
 	t.Parallel()
 	for _, role := range roletest.SmokeRoles {
 		t.Run(string(role), func(t *testing.T) {
