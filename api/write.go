@@ -361,6 +361,9 @@ func orInternal(op string, e *Error) *Error {
 func unproven(op string, a Answer, words string) *Error {
 	e := &Error{Op: op, Kind: Unavailable, Status: a.Status, RequestID: a.RequestID,
 		Public: fmt.Sprintf("The answer (%d) does not say whether it was done.", a.Status)}
+	if body := ObjectOf(a.Body); a.Status < 300 && body.Len() > 0 {
+		e.Public += " It has " + body.Keys() + "."
+	}
 	e.Quote(words)
 	return e
 }

@@ -413,21 +413,31 @@ func multipartOf(u api.Upload) ([]byte, string, error) {
 
 // uploadID finds the id in the answer to an upload, "" for none.
 func uploadID(p api.Probe, body api.Object, _ bool) string {
-	names, field := api.FileRecord.IDs(), p.IDField
-	if field != "" {
-		if id := pathIn(body, strings.Split(field, ".")); api.CheckID("file id", id) == nil {
+	if p.IDField != "" {
+		if id := pathIn(body, strings.Split(p.IDField, ".")); api.CheckID("file id", id) == nil {
 			return id
 		}
-		names = append([]string{field}, names...)
+		if id := oneID(body, p.IDField); id != "" {
+			return id
+		}
 	}
+	return oneID(body, api.FileRecord.IDs()...)
+}
+
+// oneID is the only id under these names, in the object or one that it wraps; "" if there is none, or several.
+func oneID(body api.Object, names ...string) (only string) {
 	for _, o := range body.Inside() {
 		for _, n := range names {
-			if id := o.First(n); api.CheckID("file id", id) == nil {
-				return id
+			switch id := o.First(n); {
+			case id == only || api.CheckID("file id", id) != nil:
+			case only != "":
+				return ""
+			default:
+				only = id
 			}
 		}
 	}
-	return ""
+	return only
 }
 
 func pathIn(body api.Object, path []string) string {

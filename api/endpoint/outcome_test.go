@@ -328,6 +328,7 @@ var reactions = []reaction{
 	{name: "members twice", status: 200, body: `{"success":false,"success":true,"applied":false,"applied":true,` +
 		`"id":"file-8","id":"file-9","url":"https://y.example","url":"https://x.example","item":{"opid":"op-1",` +
 		`"documents":[{"guid":"doc-1"}],"documents":[]}}`, means: always(api.Unclear)},
+	{name: "two ids", status: 200, body: `{"id":"file-9","item":{"fileId":"file-8"}}`, means: always(api.Unclear)},
 	{name: "200 HTML", status: 200, kind: "text/html", body: html, means: always(api.Unclear)},
 	{name: "200 {}", status: 200, body: `{}`, means: always(api.Unclear)},
 	{name: "200 null", status: 200, body: `null`, means: always(api.Unclear)},
@@ -406,7 +407,7 @@ var reactions = []reaction{
 
 // answered are the reactions that prove nothing and are an answer all the same: the request arrives no more, and what a
 // read shows is its own work.
-var answered = []string{"proper, in other words", "200 {}", "200 null", "200 list", "200 empty", "200 message only",
+var answered = []string{"proper, in other words", "200 {}", "two ids", "200 null", "200 list", "200 empty", "200 message only",
 	"200 text", "200 success", "201 {}", "204", "item without documents", "item with null documents",
 	"documents without ids", "item of another operation", "the old state"}
 
