@@ -34,8 +34,8 @@ func TestAccountInEachShape(t *testing.T) {
 			t.Errorf("%s is written as %s (%v)", in, out, err)
 		}
 	}
-	for in, want := range map[string]string{`{"sum":{"currencyCode":"EUR","units":"250000","nanos":5}}`: "EUR 250000.000000005", `{"currencyCode":"EUR","units":1,"nanos":0}`: "EUR 1", `{"currencyCode":"EUR","units":1}`: "",
-		`{"sum":{"currencyCode":"EUR","units":"x"}}`: "", `{"sum":{"currencyCode":"EUR","units":"1"},"moon":1}`: "", `{"a":1}`: "", `7`: "", `{}`: ""} {
+	for in, want := range map[string]string{`{"sum":{"currencyCode":"EUR","units":"250000","nanos":5}}`: "EUR 250000.000000005", `{"currencyCode":"EUR","units":1,"nanos":0}`: "EUR 1", `{"currencyCode":"EUR","units":1}`: "“currencyCode” (text), “units” (number)",
+		`{"sum":{"currencyCode":"EUR","units":"x"}}`: "“currencyCode” (text), “units” (text)", `{"currencyCode":"EUR","country":"DE"}`: "", `{"sum":{"currencyCode":"EUR","units":"1"},"moon":1}`: "", `{"a":1}`: "", `7`: "", `{}`: ""} {
 		if got, ok := amountIn(json.RawMessage(in)); ok != (want != "") || ok && got.String() != want {
 			t.Errorf("%s is the amount %q, not %q", in, got, want)
 		}

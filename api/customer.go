@@ -84,7 +84,7 @@ func Details(unknown []Field) []Detail {
 	for _, f := range unknown {
 		value, ok := ParseJSON(f.Value).Scalar()
 		amount, is := amountIn(f.Value)
-		if is {
+		if is && !amount.Unclear {
 			value = amount.String()
 		} else if !ok {
 			value = string(f.Value)
@@ -109,10 +109,16 @@ func Details(unknown []Field) []Detail {
 	return out
 }
 
-// amountIn reads an object that is only an amount; false for anything else.
+// amountIn reads an object that is only an amount, perhaps one that is not known; false for anything else.
 func amountIn(raw json.RawMessage) (Money, bool) {
 	var b Balance
-	if !ObjectOf(raw).Exists() || ReadRecord(raw, &b) != nil || b.Default != nil || len(Unknown(raw, b)) > 0 {
+	if !ObjectOf(raw).Exists() || ReadRecord(raw, &b) != nil {
+		return Money{}, false
+	}
+	if m := b.Value(); m.Unclear && m.CurrencyCode != "" && ParseJSON([]byte(m.came)).Member("units").Kind() != 0 {
+		return m, true
+	}
+	if b.Default != nil || len(Unknown(raw, b)) > 0 {
 		return Money{}, false
 	}
 	if _, err := b.Value().Decimal(); err != nil || b.Value().String() == "" {

@@ -419,7 +419,7 @@ func (f Field[T]) csv(r T) csvcell.Cell {
 	case !f.IsReported(r):
 		return csvcell.Text("?")
 	case f.Kind == Money:
-		return amountCell(f.Money(r))
+		return AmountCell(f.Money(r))
 	case f.Kind == Time:
 		return timeCell(f.Time(r))
 	case f.Kind == Count:
@@ -440,8 +440,8 @@ func (c *Catalogue[T]) declares(path string) bool {
 	return ok && rest == "" && f.JSON == path
 }
 
-// amountCell is an amount without its currency, "?" if it is not known.
-func amountCell(m api.Money) csvcell.Cell {
+// AmountCell is an amount without its currency, "?" if it is not known.
+func AmountCell(m api.Money) csvcell.Cell {
 	if m.Empty() {
 		return csvcell.Cell{}
 	}

@@ -305,7 +305,7 @@ func Members(o Options, all []api.Tariff) []Column[api.Tariff] {
 			text := c.Cell(o, t).Text
 			c.Min = max(c.Min, utf8.RuneCountInString(text))
 			if d := t.Member(label); !d.Money.Empty() {
-				c.Align, c.Shorten = field.Decimal, true
+				c.Align, c.Shorten, c.CSV = field.Decimal, true, amountSheet(label)
 			} else if text != "" && !numeric.MatchString(text) {
 				c.Align, c.Shorten = field.Left, false
 			}
@@ -327,14 +327,28 @@ func Members(o Options, all []api.Tariff) []Column[api.Tariff] {
 	return out
 }
 
+// amountSheet has the columns of a rule's member that is an amount: number and currency.
+func amountSheet(label string) []field.SheetColumn[api.Tariff] {
+	return []field.SheetColumn[api.Tariff]{{Head: label, Cell: func(t api.Tariff) csvcell.Cell {
+		if d := t.Member(label); !d.Money.Empty() {
+			return field.AmountCell(d.Money)
+		}
+		return csvcell.Text(member(Options{Masked: true}, t, label, false).Text)
+	}}, {Head: label + "_currency", Cell: func(t api.Tariff) csvcell.Cell {
+		return csvcell.Text(string(t.Member(label).Money.CurrencyCode))
+	}}}
+}
+
 // member is the cell of a rule's member.
 func member(o Options, t api.Tariff, label string, moment bool) Cell {
 	d := t.Member(label)
 	value := mask.Detail(d, o.Masked)
 	out := Cell{Text: value.Line(200)}
 	switch {
-	case o.Zone != nil && !d.Money.Empty() && value == d.Value:
-		out.Text = format.Money(d.Money)
+	case !d.Money.Empty() && value == d.Value:
+		if out.Text = format.Money(d.Money); d.Money.Unclear {
+			out.Tone = Warn
+		}
 	case moment && !d.At.IsZero():
 		out.Text = o.minute(d.At.Time)
 	case d.Odd && o.Sign != nil:

@@ -29,10 +29,7 @@ func auditListCommand(r *root) *cobra.Command {
 		"filters do: 2026-01-31, 2026-01-31T12:00Z, monday, \"26 Nov\", or how long ago (2h, 30m)."}
 	type records = view[recordsJSON, recordJSON]
 	prints(r, lists(cmd), func(ctx context.Context, a *app.App, _ []string) (out records, err error) {
-		if q.From, err = r.when("from", from, a.Now()); err != nil {
-			return out, err
-		}
-		if q.Until, err = r.when("until", until, a.Now()); err != nil {
+		if q.From, q.Until, err = r.between(from, until, a.Now()); err != nil {
 			return out, err
 		}
 		q.Phase = audit.Phase(phase)
@@ -74,6 +71,17 @@ func auditListCommand(r *root) *cobra.Command {
 	f.Int64Var(&q.Before, "before", 0, "records with a smaller number: the next page")
 	f.IntVar(&q.Limit, "limit", 100, "records, 1 to 1000")
 	return cmd
+}
+
+// between reads --from and --until. Times in the wrong order are an error: nothing is between them.
+func (r *root) between(from, until string, now time.Time) (first, end time.Time, err error) {
+	if first, err = r.when("from", from, now); err == nil {
+		end, err = r.when("until", until, now)
+	}
+	if err == nil && !first.IsZero() && !end.IsZero() && !first.Before(end) {
+		err = usage("--until %s is not after --from %s; exchange the two", oneLine(until), oneLine(from))
+	}
+	return first, end, err
 }
 
 // when reads the time that a flag names, as filters read it; "" is the zero time.

@@ -325,15 +325,15 @@ func (f *eventFilter) choose(r *root, ctx context.Context, a *app.App) (eventfil
 	if f.waiting {
 		terms = append(terms, "has:waiting")
 	}
-	for _, end := range []struct{ flag, given, term string }{{"from", f.since, "received>="},
-		{"until", f.until, "received<"}} {
-		t, err := r.when(end.flag, end.given, a.Now())
-		if err != nil {
-			return eventfilter.Expr{}, err
-		}
-		if !t.IsZero() {
-			terms = append(terms, end.term+t.UTC().Format(time.RFC3339Nano))
-		}
+	from, until, err := r.between(f.since, f.until, a.Now())
+	if err != nil {
+		return eventfilter.Expr{}, err
+	}
+	if !from.IsZero() {
+		terms = append(terms, "received>="+from.UTC().Format(time.RFC3339Nano))
+	}
+	if !until.IsZero() {
+		terms = append(terms, "received<"+until.UTC().Format(time.RFC3339Nano))
 	}
 	e, err := eventfilter.Parse(f.expr)
 	if err != nil {

@@ -70,7 +70,8 @@ func (c *choice) parse(r *root, a *app.App) (filter.OperationExpr, index.Sort, e
 	}
 	s, err := index.ParseSort(c.sort)
 	if err != nil {
-		return f, s, usage("--sort: %s; use one of %s", err, strings.Join(index.SortFields, ", "))
+		return f, s, usage("--sort: operations cannot be sorted by %q; use one of %s", strings.TrimPrefix(c.sort, "-"),
+			strings.Join(index.SortFields, ", "))
 	}
 	return f.In(r.zone), s, nil
 }

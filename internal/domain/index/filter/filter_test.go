@@ -82,7 +82,7 @@ func TestErrorsPointAtTheColumn(t *testing.T) {
 		`"abc`: {1, "quote is not closed"}, "a OR": {5, "missing at the end"}, "OR a": {1, "before it"}, "a AND": {3, "AND needs"}, "- a": {1, "minus has no term"},
 		"status:": {8, "value for status is missing"}, "amount>1..2": {8, "range cannot follow"}, "amount:..": {8, "no start and no end"}, "a , b": {3, "comma"},
 		"()": {2, "nothing before"}, ":x": {1, "name is missing"}, `""`: {1, "empty"}, "status:A,": {10, "missing"}, "amount:1..x": {11, "not an amount"},
-		"status!PENDING": {7, "no comparison"}, "customer!:jose": {9, "no comparison"}, "amount:500..100": {13, "ends before"}, "created:2026-11-02..2026-11-01": {21, "ends before"}, "created:2d..4d": {13, "ends before"}, "docs:3..1": {9, "ends before"}, "eur|": {5, "missing at the end"},
+		"status!PENDING": {7, "no comparison"}, "customer!:jose": {9, "no comparison"}, "amount:500..100": {13, "ends before"}, "created:2026-11-02..2026-11-01": {21, "ends before"}, "created:2d..4d": {13, "ends before"}, "created:today..yesterday": {16, "ends before"}, "docs:3..1": {9, "ends before"}, "eur|": {5, "missing at the end"},
 		`created:"Tue 2 Nov 2026"`: {9, "is a Monday"}, "payee:••••": {7, "missing"},
 		strings.Repeat("(", 60) + "a": {51, "deeper"}, strings.Repeat("a ", 201): {401, "More than 200"},
 	} {

@@ -71,7 +71,8 @@ func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (val Value, codes [
 	return val, codes, nil
 }
 
-// after reports whether a range from p to the end of q is empty at any time and in any zone.
+// after reports whether a range from p to the end of q is empty in any zone, now and later. A relative time and one that
+// is not may come in either order.
 func (p point) after(q point) bool {
 	if !p.set || !q.set {
 		return false
@@ -79,9 +80,10 @@ func (p point) after(q point) bool {
 	if p.at == nil {
 		return p.key > q.key || p.num > q.num
 	}
-	from, _ := p.at.span(time.Time{}, false)
-	_, to := q.at.span(time.Time{}, true)
-	return p.at.of != 0 && p.at.of == q.at.of && !from.Before(to)
+	now := time.Now().UTC()
+	from, _ := p.at.span(now, false)
+	_, to := q.at.span(now, true)
+	return p.at.of == q.at.of && !from.Before(to)
 }
 
 // point reads one amount, time or number; whole: an amount is not rounded.
