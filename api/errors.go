@@ -255,9 +255,15 @@ func (e *Error) leads(where string) {
 func (c *Client) noAnswer(ctx context.Context, r Request, a Answer) error {
 	e := &Error{Op: r.Op, Kind: Unavailable, RequestID: a.RequestID, Err: a.err,
 		Public: "The service did not answer.", Remedy: Remedy{Kind: CheckNetwork}}
+	var coding *jsontree.CodingError
 	switch {
 	case errors.Is(a.err, errTooLarge):
 		e.Public, e.Remedy = "The answer is larger than 16 MB and was not read.", Remedy{Kind: AskForLess}
+	case errors.As(a.err, &coding):
+		e.Public = "The answer has the Content-Encoding " + coding.Name + ", which opdeck does not read."
+		e.Remedy = Remedy{Kind: AskSupport}
+	case errors.Is(a.err, jsontree.ErrPacked):
+		e.Public, e.Remedy = "The compressed answer cannot be unpacked.", Remedy{Kind: AskSupport}
 	case ctx.Err() != nil && !r.write:
 		return stopped(ctx, r.Op, a.err)
 	case errors.Is(a.err, context.DeadlineExceeded):

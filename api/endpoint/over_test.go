@@ -32,6 +32,7 @@ func (s threeTries) Do(ctx context.Context, _ session.Route, send api.Send) erro
 // sequence answers each request with the next line, the last one for ever.
 type sequence struct {
 	answers []string // "403 {…}"
+	coding  string   // their Content-Encoding
 	sent    int
 }
 
@@ -39,7 +40,8 @@ func (s *sequence) RoundTrip(r *http.Request) (*http.Response, error) {
 	line := s.answers[min(s.sent, len(s.answers)-1)]
 	s.sent++
 	code := map[string]int{"200": 200, "401": 401, "403": 403, "500": 500}[line[:3]]
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"},
+		"Content-Encoding": {s.coding}},
 		Body: io.NopCloser(strings.NewReader(line[4:])), Request: r}, nil
 }
 
@@ -51,6 +53,17 @@ func overClient(t *testing.T, s threeTries, wire *sequence) *endpoint.Wire {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// TestACodingThatIsNotReadIsNamed: it is not taken for silence.
+func TestACodingThatIsNotReadIsNamed(t *testing.T) {
+	for coding, want := range map[string]string{"br": `Content-Encoding "br"`, "gzip": "cannot be unpacked"} {
+		c := overClient(t, threeTries{}, &sequence{answers: []string{"200 \x1f\x8b{}"}, coding: coding})
+		_, err := endpoint.Do(t.Context(), c, endpoint.GetOperation, "op-1")
+		if e := api.AsError(err); e == nil || e.Kind != api.Unavailable || !strings.Contains(e.Public, want) {
+			t.Errorf("%s: %v", coding, err)
+		}
+	}
 }
 
 // TestTokenIsOverInWords: a call whose token is over by the documented message is sent again whatever the status.
