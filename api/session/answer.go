@@ -171,6 +171,7 @@ type answer struct {
 	seen       string        // what came with a good status instead of a pair, safe to draw: "it is empty"
 	key        string        // the key under [service] that names what was not found in it; "": none
 	warning    string
+	assumed    Assumed
 	fault      reach.Fault
 }
 
@@ -278,11 +279,16 @@ func (a *answer) readPair(v jsontree.Value, names Names) (seen, key string) {
 	if !exp.IsZero() && !a.served.IsZero() && !exp.After(a.served) {
 		return "its access token has already expired", ""
 	}
-	a.outcome, a.access, a.refresh = OK, secret.New(access), secret.New(refresh)
 	accessTTL := member(v, names.AccessTTL, "accessTtl", "access_ttl", "expires_in")
-	a.accessTTL, a.warning = accessLife(announced(accessTTL), jwt)
+	told := announced(accessTTL)
+	if a.accessTTL, a.warning = accessLife(told, jwt); a.accessTTL <= lastUse {
+		return "its access token lives for " + a.accessTTL.String() + ", which is too short for a call", accessTTLKey
+	}
+	a.assumed.Access = (told == 0 || told > longestAccess) && jwt < time.Second
 	refreshTTL := member(v, names.RefreshTTL, "refreshTtl", "refresh_ttl", "refresh_expires_in")
-	a.refreshTTL = refreshLife(announced(refreshTTL))
+	told = announced(refreshTTL)
+	a.refreshTTL, a.assumed.Refresh = refreshLife(told), told == 0
+	a.outcome, a.access, a.refresh = OK, secret.New(access), secret.New(refresh)
 	return "", ""
 }
 

@@ -31,16 +31,18 @@ func TestLoginShapes(t *testing.T) {
 		body   string
 		header http.Header
 		names  Names
+
+		assumed string // tokens whose lifetime is assumed
 	}{
 		"documented":       {body: good},
 		"snake case":       {body: `{"access_token":"acc","refresh_token":"ref","expires_in":300,"refresh_expires_in":900}`},
 		"mark":             {body: "\xef\xbb\xbf" + good},
 		"gzip":             {body: gzipped(good), header: http.Header{"Content-Encoding": {"gzip"}}},
 		"text/plain":       {body: good, header: http.Header{"Content-Type": {"text/plain"}}},
-		"no lifetimes":     {body: `{"accessToken":"acc","refreshToken":"ref"}`},
-		"lifetime as text": {body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"60s"}`},
+		"no lifetimes":     {body: `{"accessToken":"acc","refreshToken":"ref"}`, assumed: "access refresh"},
+		"lifetime as text": {body: `{"accessToken":"acc","refreshToken":"ref","accessTtl":"60s","refreshTtl":900}`, assumed: "access"},
 		"names that were set": {body: `{"pass":{"a":"acc","b":"ref"},"left":300}`,
-			names: Names{Access: "pass.a", Refresh: "pass.b", AccessTTL: "left"}},
+			names: Names{Access: "pass.a", Refresh: "pass.b", AccessTTL: "left"}, assumed: "refresh"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -62,6 +64,11 @@ func TestLoginShapes(t *testing.T) {
 			if err != nil || got != "acc" || !row.Refresh.Equal(secret.New("ref")) ||
 				(row.AccessTTL-5*time.Minute).Abs() > 2*time.Second {
 				t.Fatalf("%q, %q, %s, %v", got, row.Refresh.Reveal(), row.AccessTTL, err)
+			}
+			s, err := m.Status(t.Context())
+			if err != nil || s.Access.Assumed != strings.Contains(c.assumed, "access") ||
+				s.Refresh.Assumed != strings.Contains(c.assumed, "refresh") {
+				t.Errorf("%+v, %+v, %v", s.Access, s.Refresh, err)
 			}
 		})
 	}

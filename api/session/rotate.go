@@ -273,6 +273,7 @@ func (r *rotation) install(ctx context.Context, a answer, sent time.Duration) er
 	life := a.accessTTL
 	if l := r.row.learnt(); l > 0 && l < life {
 		life, a.detail = l, "tokens expire earlier than announced; opdeck uses the real age"
+		a.assumed.Access = false
 	}
 	in := Install{Incarnation: r.row.Incarnation, Fence: r.row.Fence, Kind: r.kind, Access: a.access, Refresh: a.refresh,
 		AccessTTL: life, RefreshTTL: a.refreshTTL, By: m.owner}
@@ -339,7 +340,7 @@ func (r *rotation) note(ctx context.Context, a answer, took time.Duration, gen i
 	}
 	r.m.note(ctx, Event{Kind: kind, Outcome: a.outcome, Reason: r.why.reason, Took: took, Fence: r.row.Fence, Gen: gen,
 		Age:  r.row.Age,
-		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Fault: a.fault,
+		Left: r.row.AccessLeft, Status: a.status, Served: a.served, Detail: a.detail, Fault: a.fault, Assumed: a.assumed,
 		Session: r.row.Incarnation})
 }
 

@@ -63,6 +63,7 @@ type Lifetime struct {
 	// ExpiresAt is when it expires or expired, by the store's wall clock; zero without a token.
 	ExpiresAt time.Time
 	Dead      bool // the service refused it early, at ExpiresAt
+	Assumed   bool // the service did not tell the TTL, which is the documented one
 }
 
 // Renewable reports whether there is a usable refresh token; without one only a login renews the pair.
@@ -138,6 +139,11 @@ func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, 
 		if in.Ago <= aliveFor && !in.Gone {
 			s.Instances++
 			s.AtMost = s.AtMost || !in.Sure && in.Owner.ID != m.owner.ID
+		}
+	}
+	for _, e := range events {
+		if e.Rotated() && e.Gen == row.Gen && e.Session == row.Incarnation {
+			s.Access.Assumed, s.Refresh.Assumed = e.Assumed.Access, e.Assumed.Refresh
 		}
 	}
 	for _, e := range slices.Backward(events) {

@@ -257,6 +257,12 @@ type Release struct {
 	Clear bool
 }
 
+// Assumed says of which tokens of a pair the service did not tell the lifetime.
+type Assumed struct {
+	Access  bool `json:"access,omitempty"`
+	Refresh bool `json:"refresh,omitempty"`
+}
+
 // EventKind is the kind of an Event.
 type EventKind string
 
@@ -293,7 +299,8 @@ type Event struct {
 	Known   bool          `json:"known,omitempty"`  // some route had accepted the pair before
 	Served  time.Time     `json:"served,omitzero"`  // the service's Date header
 	// Detail is our text, where Fault does not say it.
-	Detail string `json:"detail,omitempty"`
+	Detail  string  `json:"detail,omitempty"`
+	Assumed Assumed `json:"assumed,omitzero"` // of a new pair
 	// Fault is what came instead of tokens, with the service's words; of a rotation that was sent, or tried to be.
 	Fault   reach.Fault `json:"fault,omitzero"`
 	Owner   Owner       `json:"owner"`       // the process that did or saw it

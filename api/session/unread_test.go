@@ -66,6 +66,7 @@ func unreadAnswers() map[string]unread {
 		"empty token":  {nil, `{"accessToken":"","refreshToken":"SECRET"}`, "no access token", "access_token_field", false},
 		"odd token":    {nil, `{"accessToken":"SECRET x","refreshToken":"r","accessTtl":300}`, "cannot be sent in a header", "", false},
 		"says":         {nil, `{"error":"Come back tomorrow"}`, "it says “Come back tomorrow”", "", false},
+		"too short":    {nil, `{"accessToken":"SECRETaccess1","refreshToken":"SECRET","accessTtl":1}`, "lives for 1s, which is too short for a call", "access_ttl_field", false},
 		"status":       {nil, `{"status":"ok"}`, "“status” (text)", "access_token_field", false},
 		"refused":      {nil, `{"success":false,"message":"No such login"}`, "it says “No such login”", "", false},
 		"from a cache": {http.Header{"Age": {"7"}}, pairJSON, "it comes from a cache", "", false},

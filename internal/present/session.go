@@ -24,7 +24,7 @@ type Life struct {
 	Left  time.Duration
 	TTL   time.Duration // what it had at first; 0: there is no token
 	Tone  Tone
-	Says  string // "2m 30s of 5m", "expired", "revoked" or "none"
+	Says  string // "2m 30s of 5m", "2m 30s of 5m (assumed)", "expired", "revoked" or "none"
 	Until string // "until 12:02:30 UTC", or "at 12:02:30 UTC" where it is over; "": there is no token
 }
 
@@ -39,6 +39,9 @@ func life(o Options, token string, l session.Lifetime) Life {
 	}
 	out := Life{Token: token, Left: max(l.ExpiresAt.Sub(o.Now), 0), TTL: l.TTL, Tone: Good}
 	out.Says, out.Until = Countdown(out.Left)+" of "+Countdown(l.TTL), "until "+o.hour(l.ExpiresAt)
+	if l.Assumed {
+		out.Says += " (assumed)"
+	}
 	switch {
 	case l.Dead:
 		out.Left, out.Says = 0, "revoked"

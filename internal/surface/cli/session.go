@@ -95,6 +95,7 @@ type sessionLifetimeJSON struct {
 	Remaining float64    `json:"remaining_seconds"`
 	ExpiresAt *time.Time `json:"expires_at"`
 	DeadSince *time.Time `json:"dead_since"`
+	Assumed   bool       `json:"assumed"` // the service did not tell the lifetime: it is the documented one
 }
 
 // sessionCauseJSON is the cause of the pair's end.
@@ -114,7 +115,8 @@ func causeOf(p verdict.Past) *sessionCauseJSON {
 }
 
 func lifetimeOf(l session.Lifetime) sessionLifetimeJSON {
-	out := sessionLifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt)}
+	out := sessionLifetimeJSON{TTL: tenths(l.TTL), Remaining: tenths(l.Remaining), ExpiresAt: stamp(l.ExpiresAt),
+		Assumed: l.Assumed}
 	if l.Dead {
 		out.DeadSince = out.ExpiresAt
 	}
@@ -250,6 +252,9 @@ func checkSession(r *root, ctx context.Context, timed bool, warn, crit time.Dura
 func checkResult(s session.Status, v verdict.Verdict, timed bool, warn, crit time.Duration) (code int, what string) {
 	access := max(0, s.Access.Remaining)
 	what = fmt.Sprintf("%s, access token has %ds of %ds left", s.State, seconds(access), seconds(s.Access.TTL))
+	if s.Access.Assumed {
+		what += " (assumed)"
+	}
 	code = nagiosCodes[v.StateOf(verdict.PartSession)]
 	switch found := concerning(v, []verdict.Part{verdict.PartStore, verdict.PartService, verdict.PartSession}); {
 	case len(found) > 0:
