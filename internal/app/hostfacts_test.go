@@ -172,7 +172,7 @@ func TestFromTheSourceToTheSentence(t *testing.T) {
 				refresh []session.Event
 				want    int
 			}{{[]session.Event{page, page, page}, 3}, {[]session.Event{page, page, works}, 0},
-				{[]session.Event{refused, refused, refused}, 0}} {
+				{[]session.Event{refused, refused, refused}, 3}} {
 				st.History = nil
 				for _, e := range c.refresh {
 					st.History = append(st.History, e, login)

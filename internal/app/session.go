@@ -330,12 +330,12 @@ func sessionFact(st session.Status) verdict.Session {
 }
 
 // unrefreshed counts the rotations of a day since the last refresh that worked in which a login had to take the place
-// of a refresh, with the first and the last fault. A refused refresh token says nothing about the route.
+// of a refresh, with the first and the last fault. Refused refresh tokens count: the route or another client may be the
+// reason.
 func unrefreshed(st session.Status) (n int, since time.Time, last reach.Fault) {
 	var failed *session.Event
 	for _, e := range st.History {
-		answered := e.Status != 0 && e.Outcome != session.Throttled && e.Fault.Class != reach.Refused &&
-			e.Fault.Class != reach.TwoFactor
+		answered := e.Status != 0 && e.Outcome != session.Throttled && e.Fault.Class != reach.TwoFactor
 		switch {
 		case st.AsOf.Sub(e.At) > loginHolds:
 		case e.Kind == session.EventRefresh && e.Outcome == session.OK:

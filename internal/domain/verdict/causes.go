@@ -403,8 +403,13 @@ func sessionCauses() []cause {
 				if s.Unrefreshed < 3 {
 					return "", "", time.Time{}
 				}
-				return "No refresh works (GET " + session.RefreshPath + "…: " + s.RefreshFault.String() + "). opdeck logs in " +
-						"each time, which ends all other sessions of the account.",
+				both := ""
+				if s.RefreshFault.Class == reach.Refused {
+					both = "Either another client of the account logs in or refreshes before opdeck does, or the service's " +
+						"refresh does not work. "
+				}
+				return "No refresh works (GET " + session.RefreshPath + "…: " + s.RefreshFault.String() + "). " + both +
+						"opdeck logs in each time, which ends all other sessions of the account.",
 					count(int64(s.Unrefreshed), "rotation", "rotations") + " in a row", s.RefreshSince
 			}),
 		row("short_life", Warning, Provider, Next{Do: "Ask for access tokens with a longer lifetime.",

@@ -71,8 +71,8 @@ func (p *parser[T]) orderedValue(f Field[T], op Op, v token) (val Value, codes [
 	return val, codes, nil
 }
 
-// after reports whether a range from p to the end of q is empty in any zone, now and later. A relative time and one that
-// is not may come in either order.
+// after reports whether a range from p to the end of q is empty in any zone, now and later. A relative time and one
+// that is not may come in either order.
 func (p point) after(q point) bool {
 	if !p.set || !q.set {
 		return false

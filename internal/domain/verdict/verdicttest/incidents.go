@@ -217,6 +217,12 @@ func Incidents() map[string]Incident {
 			s.Unrefreshed, s.RefreshSince, s.RefreshFault = 3, Noon.Add(-time.Hour), said(reach.NoRoute, 404, "no such route")
 		}), `No refresh works (GET /v2/auth/refresh/…: no such address, HTTP status 404: "no such route"). opdeck logs in ` +
 			"each time, which ends all other sessions of the account."},
+		"refresh is always refused": {With(Live(), func(f *verdict.Facts) {
+			s := &f.Session.Value
+			s.Unrefreshed, s.RefreshSince, s.RefreshFault = 3, Noon.Add(-time.Hour), said(reach.Refused, 401, "no")
+		}), `No refresh works (GET /v2/auth/refresh/…: refused, HTTP status 401: "no"). Either another client of the ` +
+			"account logs in or refreshes before opdeck does, or the service's refresh does not work. opdeck logs in " +
+			"each time, which ends all other sessions of the account."},
 		"31 life 5 s": {With(Live(), func(f *verdict.Facts) { f.Session.Value.ShortLife = 5 * time.Second }),
 			"The service's access tokens are valid for only 5s; calls wait for new ones."},
 		"32 no tokens": unread("it has no access token under a known name; it contains “ok” (true or false)",
