@@ -388,7 +388,7 @@ type Signs struct {
 	Light, Heavy, Dotted                                            string // rules: test, production, sandbox
 	TopLeft, TopRight, BottomLeft, BottomRight, Side                string // dialog frame
 	Full, Empty                                                     string // gauges
-	Spark                                                           []string
+	Spark                                                           [8]string
 }
 
 // Unicode returns the usual signs.
@@ -398,7 +398,7 @@ func Unicode() Signs {
 		Sep: "·", Crumb: "›", Before: "‹", Parent: "┬", Hidden: "◇", Up: "▲", Down: "▼", More: "…",
 		Light: "─", Heavy: "━", Dotted: "┄",
 		TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯", Side: "│",
-		Full: "█", Empty: "░", Spark: strings.Split("▁▂▃▄▅▆▇█", ""),
+		Full: "█", Empty: "░", Spark: [8]string(strings.Split("▁▂▃▄▅▆▇█", "")),
 	}
 }
 
@@ -408,7 +408,7 @@ func ascii() Signs {
 		Sep: ".", Crumb: ">", Before: "<", Parent: "&", Hidden: "%", Up: "^", Down: "v", More: "~",
 		Light: "-", Heavy: "=", Dotted: ".",
 		TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+", Side: "|",
-		Full: "#", Empty: ".", Spark: strings.Split("_.:-=+*#", ""),
+		Full: "#", Empty: ".", Spark: [8]string(strings.Split("_.:-=+*#", "")),
 	}
 }
 
@@ -467,5 +467,5 @@ func (th *Theme) Status(word string) Status { return th.Look(present.StatusOf(un
 // say what no word beside them does.
 func Words() *Theme {
 	return &Theme{Name: "plain", Linear: true, Signs: Signs{Warn: "attention:", Mark: "marked", Up: "ascending",
-		Down: "descending", More: "and", Spark: []string{""}}}
+		Down: "descending", More: "and"}}
 }

@@ -265,8 +265,8 @@ func TestSignsAreOneCell(t *testing.T) {
 		v := reflect.ValueOf(s)
 		for i := range v.NumField() {
 			var list []string
-			if l, ok := v.Field(i).Interface().([]string); ok {
-				list = l
+			if l, ok := v.Field(i).Interface().([8]string); ok {
+				list = l[:]
 			} else {
 				list = []string{v.Field(i).String()}
 			}

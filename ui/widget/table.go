@@ -55,6 +55,25 @@ type Table struct {
 	seen    []Row         // of the source, in the last frame
 	cell    int           // the column that is marked in the row under the cursor; 0: none
 	points  []draw.Points // where the numbers of each column have their points in it
+
+	drawing drawing // of the drawn lines
+	drawn   []drawn
+}
+
+// drawn is a row in the last frame, and its line while the cursor is elsewhere.
+type drawn struct {
+	row    Row
+	marked bool
+	line   string
+}
+
+// drawing is what the lines of all rows depend on.
+type drawing struct {
+	th     theme.Theme
+	w      int
+	shown  []shownColumn
+	points []draw.Points
+	from   int // the index of the first of them
 }
 
 // tableColumns is how wide the columns are and which have room, and the sizes of the parts.

@@ -52,9 +52,7 @@ func (t *Table) Lines() []string {
 		lines = append(lines, t.drawNotice(t.Cursor.Columns.h-t.Cursor.Columns.head()-t.Cursor.Columns.foot())...)
 	} else {
 		t.align(rows)
-		for i := range rows {
-			lines = append(lines, t.drawRow(rows[i], from+i))
-		}
+		lines = append(lines, t.drawRows(rows, from)...)
 	}
 	t.Cursor.Columns.measured = false // rows may look otherwise by time when they are drawn next
 	for len(lines) < t.Cursor.Columns.h-t.Cursor.Columns.foot() {
@@ -159,8 +157,40 @@ func (t *tableColumns) need() int {
 	return n
 }
 
-func (t *Table) drawRow(r Row, at int) string {
-	on, signs := t.Cursor.isCursor(at), t.th.Signs
+// drawRows draws the rows from index from. A row that is drawn as in the last frame, there or a scrolled line away,
+// keeps its line: all that a line depends on is compared, so that nothing has to say when it changes.
+func (t *Table) drawRows(rows []Row, from int) []string {
+	is := drawing{th: *t.th, w: t.Cursor.Columns.w, shown: slices.Clone(t.Cursor.Columns.shown), points: t.points, from: from}
+	was, before := t.drawing, t.drawn
+	if is.th != was.th || is.w != was.w || !slices.Equal(is.shown, was.shown) || !slices.Equal(is.points, was.points) {
+		before = nil
+	}
+	lines := make([]string, len(rows))
+	t.drawing, t.drawn = is, make([]drawn, len(rows))
+	for i, r := range rows {
+		if t.Cursor.isCursor(from + i) {
+			lines[i] = t.drawRow(r, true)
+			continue
+		}
+		d := drawn{row: r, marked: t.marks.has[r.ID]}
+		if at := from + i - was.from; at >= 0 && at < len(before) && before[at].as(d) {
+			d.line = before[at].line
+		} else {
+			d.line = t.drawRow(r, false)
+		}
+		lines[i], t.drawn[i] = d.line, d
+	}
+	return lines
+}
+
+// as reports whether the line of d is that of o too.
+func (d drawn) as(o drawn) bool {
+	return d.line != "" && d.marked == o.marked && d.row.ID == o.row.ID && d.row.Sign == o.row.Sign &&
+		d.row.Tone == o.row.Tone && slices.Equal(d.row.Cells, o.row.Cells) && slices.Equal(d.row.Tones, o.row.Tones)
+}
+
+func (t *Table) drawRow(r Row, on bool) string {
+	signs := t.th.Signs
 	var line strings.Builder
 	line.Grow(2 * t.Cursor.Columns.w)
 	write := func(tone theme.Tone, s string) {
