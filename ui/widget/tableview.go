@@ -160,7 +160,8 @@ func (t *tableColumns) need() int {
 // drawRows draws the rows from index from. A row that is drawn as in the last frame, there or a scrolled line away,
 // keeps its line: all that a line depends on is compared, so that nothing has to say when it changes.
 func (t *Table) drawRows(rows []Row, from int) []string {
-	is := drawing{th: *t.th, w: t.Cursor.Columns.w, shown: slices.Clone(t.Cursor.Columns.shown), points: t.points, from: from}
+	is := drawing{th: *t.th, w: t.Cursor.Columns.w, shown: slices.Clone(t.Cursor.Columns.shown), points: t.points,
+		from: from}
 	was, before := t.drawing, t.drawn
 	if is.th != was.th || is.w != was.w || !slices.Equal(is.shown, was.shown) || !slices.Equal(is.points, was.points) {
 		before = nil
