@@ -59,15 +59,29 @@ func (s *scene) delivered(body, secret string) {
 // alters changes a file of the store behind the program's back.
 func (s *scene) alters(file string, statements ...string) {
 	s.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+s.file("state/"+file)+"?_pragma=busy_timeout(5000)")
+	s.holds(file, func() {}, statements...)
+}
+
+// holds is alters, with something done while nobody else writes that file.
+func (s *scene) holds(file string, do func(), statements ...string) {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+s.file("state/"+file)+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	do()
 	for _, one := range statements {
-		if _, err := db.Exec(one); err != nil {
+		if _, err := tx.Exec(one); err != nil {
 			s.t.Fatal(one, err)
 		}
+	}
+	if err := tx.Commit(); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -32,8 +32,8 @@ func hostIncidents() map[string]incident {
 			s.stops()
 		}),
 		"serve stands still": incident{live: true, slow: true, begin: func(s *scene) {
-			_ = s.served.Process.Signal(syscall.SIGSTOP)
-			s.alters("opdeck.db", "UPDATE session_instance SET seen_ns = seen_ns - 180000000000")
+			s.holds("opdeck.db", func() { _ = s.served.Process.Signal(syscall.SIGSTOP) }, // else it may stop with the lock
+				"UPDATE session_instance SET seen_ns = seen_ns - 180000000000")
 		}, mend: func(s *scene) {
 			_ = s.served.Process.Signal(syscall.SIGCONT)
 			last := ""

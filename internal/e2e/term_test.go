@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		flag.Parse()
 		if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-			_ = flag.Set("test.parallel", "8") // journeys mostly wait for a screen or for time to pass
+			_ = flag.Set("test.parallel", "6") // journeys mostly wait for a screen or for time to pass
 		}
 		if binary != "" {
 			return m.Run()

@@ -24,8 +24,17 @@ func noRoom(path string) bool {
 }
 
 // lockHolders are the other processes that hold a lock on a file or its -shm or .lock file, as the kernel lists them:
-// who holds that of SQLite first.
-func lockHolders(path string) []int {
+// who holds that of SQLite first. It lists them in pieces, and where locks come and go meanwhile a piece may lack one.
+func lockHolders(path string) (out []int) {
+	for range 3 {
+		if out = listedHolders(path); len(out) > 0 {
+			break
+		}
+	}
+	return out
+}
+
+func listedHolders(path string) []int {
 	text, err := os.ReadFile("/proc/locks")
 	if err != nil {
 		return nil
