@@ -66,7 +66,7 @@ func TestMadeUpAct(t *testing.T) {
 		{"__complete customer ma", 0, "made-up\t" + madeUp.Short},
 		{"__complete customer made-up --", 0, "--dry-run"},
 		{"schema", 0, `"name": "customer.made-up"`},
-		{"customer made-up c", 2, "takes CUID FILE"},
+		{"customer made-up c", 2, "needs CUID FILE"},
 		{"customer made-up c a.pdf", 2, "Use --yes to confirm"},
 		{"customer made-up c - ", 2, "standard input is the content"},
 		{"customer made-up c a.pdf --dry-run", 0, ""},

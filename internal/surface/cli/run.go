@@ -319,7 +319,14 @@ func argsError(c *cobra.Command, args []string, err error) error {
 	case takes == "":
 		return usageOf(c, "%s takes no arguments", path(c))
 	}
-	return usageOf(c, "%s takes %s; %d given", path(c), takes, len(args))
+	least := len(strings.Fields(takes)) - strings.Count(takes, "[")
+	if one, many := strings.CutSuffix(takes, "..."); many && len(args) == 0 {
+		return usageOf(c, "%s needs at least one %s", path(c), one)
+	}
+	if len(args) < least {
+		return usageOf(c, "%s needs %s", path(c), takes)
+	}
+	return usageOf(c, "%s takes only %s", path(c), takes)
 }
 
 // flagError names the flag that is probably meant.
