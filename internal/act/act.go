@@ -87,7 +87,7 @@ type Key struct {
 	Extra bool   // not in the hint line
 }
 
-// Question is the text that a person reads before and after an act with confirmation. Fill replaces {item}, {id} and
+// Question is the text that a person reads before an act with confirmation. Fill replaces {item}, {id} and
 // {object}, and {with ACT} by how the surface runs that act: "with z".
 type Question struct {
 	Title string // "Remove document"
@@ -97,7 +97,6 @@ type Question struct {
 	Of    string // whose id is shown, and typed in production: "document id"; empty: "id"
 	// Destroys: Risk comes first, and stands out, because nothing brings back what is lost.
 	Destroys bool
-	Done     string // "Removed {item}."
 	// Declined is the notice after a no: "Not removed."; empty: "Nothing was sent."
 	Declined string
 	// Consequence is for the approver. Only acts of the gate (api.ActKind) have one.
@@ -240,7 +239,7 @@ type Object struct {
 // Fill returns the question with its placeholders filled.
 func (q Question) Fill(o Object) Question {
 	r := strings.NewReplacer("{item}", o.Item, "{id}", o.ID, "{object}", o.Kind)
-	q.Ask, q.Risk, q.Done = r.Replace(q.Ask), o.runs(r.Replace(q.Risk)), r.Replace(q.Done)
+	q.Ask, q.Risk = r.Replace(q.Ask), o.runs(r.Replace(q.Risk))
 	return q
 }
 
@@ -290,8 +289,8 @@ func Find(name string) *Act {
 // Restored is the record of a restore in the audit trail, which opdeck restore makes.
 var Restored = &Act{Name: string(api.ActAuditRestored), Effect: Local, Ask: Typed, Need: api.MayAuditOut,
 	Words: Question{Title: "Restored backup", Verb: "Record", Ask: "Record that a backup was restored on purpose?",
-		Risk: "The records that are missing stay missing. From then on, each check of the audit trail names this restore.",
-		Done: "Recorded.", Declined: "Not recorded.",
+		Risk: "The records that are missing stay missing. From then on, each check of the audit trail names this " +
+			"restore.", Declined: "Not recorded.",
 		Consequence: "Records that the audit trail is older than its checkpoints because a backup was restored. A " +
 			"check of the trail accepts the missing records and names the restore."}}
 

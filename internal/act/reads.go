@@ -133,7 +133,7 @@ var (
 	IndexRebuild = declare(&reads, Act{Name: "index.rebuild", Effect: Local, Ask: YesNo, Need: api.MaySession,
 		Short: "Empty the index of this account and start again",
 		Words: Question{Title: "Rebuild index", Verb: "Drop", Ask: "Remove all operations from the index?",
-			Risk: "The sync then reads them again, which costs calls and time.", Done: "The index is empty."},
+			Risk: "The sync then reads them again, which costs calls and time."},
 		Without: onlyCommand(ofHost)})
 	EventList = declare(&reads, Act{Name: "event.list", Reveals: true, Need: api.MayRead,
 		Short: "Stored events, newest first",
@@ -195,13 +195,13 @@ var (
 		Event: "audit.restored", Args: []Arg{{Name: "FILE", File: true, Optional: true}},
 		Short: "Replace the store with a snapshot of opdeck backup, or record a restore; --check only verifies it",
 		Words: Question{Title: "Restore", Verb: "Restore", Ask: "Replace the store with this snapshot?",
-			Risk: "What was recorded since then is missing afterwards. The replaced files are kept.", Done: "Restored.",
+			Risk:     "What was recorded since then is missing afterwards. The replaced files are kept.",
 			Declined: "Not restored."},
 		Without: onlyCommand(ofHost)})
 	Migrate = declare(&reads, Act{Name: "migrate", Least: AConfig, Effect: Local, Ask: YesNo, Need: api.MayAuditOut,
 		Short: "Update the store of an older version of opdeck, after a snapshot",
 		Words: Question{Title: "Migrate", Verb: "Migrate", Ask: "Update the tables of the store?",
-			Risk: "An older version of opdeck cannot use the store afterwards.", Done: "Updated.", Declined: "Not updated."},
+			Risk: "An older version of opdeck cannot use the store afterwards.", Declined: "Not updated."},
 		Without: onlyCommand(ofHost)})
 	ConfigInit = declare(&reads, Act{Name: "config.init", Effect: Local,
 		Short: "Create a config file: asks, or takes flags", Without: onlyCommand(ofHost)})

@@ -411,40 +411,39 @@ func UnsettledState(r followup.Row) followup.State {
 	return followup.Unknown
 }
 
-// UnsettledColumns are the columns of the writes whose outcome is unknown.
-var UnsettledColumns = []Column[followup.Row]{
-	column("sent", field.Layout{}, func(o Options, r followup.Row) Cell {
-		return Cell{Text: o.clockOrSecond(r.Sent), Tone: Dim}
-	}),
-	textColumn("write", field.Layout{}, func(r followup.Row) string { return safe(r.What(), 200) }),
+// UnsettledListed are the columns of the writes whose outcome is unknown.
+var UnsettledListed = []Column[followup.Row]{
 	textColumn("what", field.Layout{}, func(r followup.Row) string { return safe(string(r.Kind), 60) }),
 	textColumn("object", field.Layout{}, func(r followup.Row) string { return safe(r.Object, 60) }),
 	textColumn("id", field.Layout{}, func(r followup.Row) string { return safe(r.ID, 200) }),
 	textColumn("item", field.Layout{}, func(r followup.Row) string { return safe(r.Item, 200) }),
 	textColumn("who", field.Layout{}, func(r followup.Row) string { return safe(r.Who, 120) }),
-	column("last check", field.Layout{}, func(o Options, r followup.Row) Cell {
-		return Cell{Text: o.clockOrSecond(r.Looked)}
-	}),
-	column("next check", field.Layout{}, func(o Options, r followup.Row) Cell {
-		if r.State == followup.NotSeen {
-			return Cell{Text: "–"}
-		}
-		return Cell{Text: o.clockOrSecond(r.Next)}
-	}),
-	column("until", field.Layout{}, func(o Options, r followup.Row) Cell {
-		if r.State == followup.NotSeen {
-			return Cell{Text: "–"}
-		}
-		return Cell{Text: o.clockOrSecond(r.Until)}
-	}),
+	unsettledTime("sent", func(r followup.Row) time.Time { return r.Sent }),
+	unsettledTime("until", func(r followup.Row) time.Time { return unlessNotSeen(r, r.Until) }),
+	unsettledTime("last check", func(r followup.Row) time.Time { return r.Looked }),
+	unsettledTime("next check", func(r followup.Row) time.Time { return unlessNotSeen(r, r.Next) }),
 	NumberColumn("checks", field.Layout{}, func(r followup.Row) int64 { return int64(r.Reads) }),
 	textColumn("state", field.Layout{}, func(r followup.Row) string { return string(UnsettledState(r)) }),
 	textColumn("ref", field.Layout{}, func(r followup.Row) string { return safe(r.Ref, 120) }),
 }
 
-// UnsettledListed are the columns of the writes whose outcome is unknown as commands print them.
-var UnsettledListed = Named(UnsettledColumns, "what", "object", "id", "item", "who", "sent", "until",
-	"last check", "next check", "checks", "state", "ref")
+// unsettledTime is a column of times: of the day on screens; commands print the day too. "–" is none.
+func unsettledTime(name string, at func(followup.Row) time.Time) Column[followup.Row] {
+	return column(name, field.Layout{}, func(o Options, r followup.Row) Cell {
+		if o.Zone == nil {
+			return Cell{Text: format.Second(at(r), nil)}
+		}
+		return Cell{Text: format.Clock(at(r), o.Zone)}
+	})
+}
+
+// unlessNotSeen is a time that a write without a further check does not have.
+func unlessNotSeen(r followup.Row, at time.Time) time.Time {
+	if r.State == followup.NotSeen {
+		return time.Time{}
+	}
+	return at
+}
 
 // Unsettled says what is not known of a write, until when it may arrive, and what is done about it.
 func Unsettled(o Options, r followup.Row) string {
@@ -464,12 +463,4 @@ func Unsettled(o Options, r followup.Row) string {
 	}
 	return what + ": sent at " + sent + "; unknown outcome. It may still arrive until " + until +
 		"; opdeck checks again by itself."
-}
-
-// clockOrSecond is the time of day on screens; commands print the day too. "–" is none.
-func (o Options) clockOrSecond(t time.Time) string {
-	if o.Zone == nil {
-		return format.Second(t, nil)
-	}
-	return format.Clock(t, o.Zone)
 }

@@ -69,7 +69,7 @@ var presenters = map[string]any{
 	"PaymentLimit": PaymentLimit, "Commission": Commission, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
 	"Texts":     func(r audit.Record) []Fact { return Texts("label", r.Name) },
 	"Trust":     Trust,
-	"Unsettled": Unsettled, "UnsettledColumns": UnsettledColumns, "UnsettledListed": UnsettledListed,
+	"Unsettled": Unsettled, "UnsettledListed": UnsettledListed,
 	"FindingLine": func(o Options, f verdict.Finding) Sentence { return FindingLine(o, f) },
 	"Findings":    func(o Options, v verdict.Verdict) []Section { return Findings(o, v) },
 	"Evidence":    Evidence, "EvidenceOf": EvidenceOf, "FindingStep": FindingStep, "FindingSays": FindingSays, "Advice": func(o Options, f verdict.Finding) []Fact { return Advice(o, f) }, "PartLine": func(v verdict.Verdict) Sentence { return PartLine(v, verdict.PartStore) },

@@ -340,61 +340,51 @@ func migrateCommand(r *root) *cobra.Command {
 // snapshotFacts say what a verified snapshot is.
 func snapshotFacts(x *app.Restoring) []present.Fact {
 	m := x.Snapshot
-	trail := fmt.Sprintf("%s, intact", format.Plural(int(m.Trail.Records), "record", "records"))
+	trail := format.Plural(int(m.Trail.Records), "record", "records") + ", intact"
 	if x.Problems > 0 {
-		trail = fmt.Sprintf("%s, NOT intact: %s", format.Plural(int(m.Trail.Records), "record", "records"),
-			format.Plural(x.Problems, "problem", "problems")+"; the first: "+x.First)
+		trail = fmt.Sprintf("%s, NOT intact: %s; the first: %s", format.Plural(int(m.Trail.Records), "record", "records"),
+			format.Plural(x.Problems, "problem", "problems"), x.First)
 	}
-	return []present.Fact{{Label: "snapshot", Value: m.ID}, {Label: "taken", Value: moment(m.Taken) + " on " + m.Host},
-		{Label: "by", Value: "opdeck " + m.Program},
-		{Label: "holds", Value: format.Plural(len(m.Files), "file", "files") + ", " + format.Size(m.Size())},
-		{Label: "audit trail", Value: trail}}
+	return present.Texts("snapshot", m.ID, "taken", moment(m.Taken)+" on "+m.Host, "by", "opdeck "+m.Program,
+		"holds", format.Plural(len(m.Files), "file", "files")+", "+format.Size(m.Size()), "audit trail", trail)
 }
 
 // replacedFacts say what is known of the store that is replaced.
 func replacedFacts(x *app.Restoring) []present.Fact {
-	is := x.Replaced
-	switch {
-	case !is.There:
-		return []present.Fact{{Label: "replaces", Value: "nothing: there is no store"}}
-	case !is.Readable:
-		return []present.Fact{{Label: "replaces", Value: "a store that cannot be read (" + is.Why +
-			"), so what happened since " +
-			"the snapshot is not known"}}
-	case is.Missing < 0:
-		return []present.Fact{{Label: "replaces", Value: "a store with another audit trail, of " +
-			format.Plural(int(is.Records), "record", "records")}}
-	}
-	out := []present.Fact{{Label: "replaces", Value: fmt.Sprintf("a store with %s, the last of %s: %s missing afterwards",
+	is, records := x.Replaced, format.Plural(int(x.Replaced.Records), "record", "records")
+	unknown, replaces := "", fmt.Sprintf("a store with %s, the last of %s: %s missing afterwards",
 		format.Plural(int(is.Records), "audit record", "audit records"), moment(is.At),
-		format.Plural(int(is.Missing), "record is", "records are"))}}
-	if n := len(is.InDoubt); n > 0 {
-		out = append(out, present.Fact{Label: "unknown", Value: format.Plural(n, "write", "writes") +
-			" of the replaced store " +
-			"with an unknown outcome, which the snapshot does not know: " + strings.Join(is.InDoubt, ", ")})
+		format.Plural(int(is.Missing), "record is", "records are"))
+	switch n := len(is.InDoubt); {
+	case !is.There:
+		replaces = "nothing: there is no store"
+	case !is.Readable:
+		replaces = "a store that cannot be read (" + is.Why + "), so what happened since the snapshot is not known"
+	case is.Missing < 0:
+		replaces = "a store with another audit trail, of " + records
+	case n > 0:
+		unknown = format.Plural(n, "write", "writes") + " of the replaced store with an unknown outcome, which the " +
+			"snapshot does not know: " + strings.Join(is.InDoubt, ", ")
 	}
-	return out
+	return present.Texts("replaces", replaces, "unknown", unknown)
 }
 
 // restoredFacts say what the restored store does not know, and where the replaced files are.
 func restoredFacts(x *app.Restoring) []present.Fact {
+	counted := func(n int64, one, many, what string) string {
+		if n == 0 {
+			return ""
+		}
+		return format.Plural(int(n), one, many) + what
+	}
+	kept := ""
+	if x.Replaced.There {
+		kept = x.Aside
+	}
 	n := x.InDoubt
-	out := []present.Fact{{Label: "session", Value: "none; the first call logs in, once"}}
-	if n.Writes > 0 {
-		out = append(out, present.Fact{Label: "unknown", Value: format.Plural(int(n.Writes), "outcome of a write",
-			"outcomes of writes") +
-			" of the snapshot; opdeck audit unsettled lists them"})
-	}
-	if n.Jobs > 0 {
-		out = append(out, present.Fact{Label: "unfinished", Value: format.Plural(int(n.Jobs), "replacement", "replacements") +
-			" of documents; opdeck document resume lists them"})
-	}
-	if n.Requests > 0 {
-		out = append(out, present.Fact{Label: "lapsed", Value: format.Plural(int(n.Requests), "request", "requests") +
-			" for approval"})
-	}
-	if x.Aside != "" && x.Replaced.There {
-		out = append(out, present.Fact{Label: "kept", Value: x.Aside})
-	}
-	return out
+	return present.Texts("session", "none; the first call logs in, once",
+		"unknown", counted(n.Writes, "outcome of a write", "outcomes of writes",
+			" of the snapshot; opdeck audit unsettled lists them"),
+		"unfinished", counted(n.Jobs, "replacement", "replacements", " of documents; opdeck document resume lists them"),
+		"lapsed", counted(n.Requests, "request", "requests", " for approval"), "kept", kept)
 }

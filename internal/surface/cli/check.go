@@ -58,7 +58,15 @@ func checkCommand(r *root) *cobra.Command {
 		if wrong != "" {
 			return plugin(r, r.chosen, "OPDECK", nagiosUnknown, wrong)
 		}
-		c := within(cmd.Context(), r.appOptions(), parts, func(ctx context.Context) checked { return check(ctx, r, parts) })
+		c := check(cmd.Context(), r, parts, func(ctx context.Context, a *app.App) (c checked, _ error) {
+			if slices.Contains(parts, verdict.PartService) || slices.Contains(parts, verdict.PartSession) {
+				c.verdict = app.Probed(ctx, a)
+			} else {
+				c.verdict = app.Verdict(ctx, a)
+			}
+			c.code, c.line = checkLine(c.verdict, parts)
+			return c, nil
+		})
 		if r.output == "table" {
 			return plugin(r, c.context, "OPDECK", c.code, c.line)
 		}
@@ -86,12 +94,29 @@ type checked struct {
 	line    string
 }
 
-// within is what do returns, or why it does not return in time.
-func within(ctx context.Context, opt app.Options, parts []verdict.Part, do func(context.Context) checked) checked {
+// check is what judge finds of the context, or why it cannot be opened, or does not answer in time.
+func check(ctx context.Context, r *root, parts []verdict.Part,
+	judge func(context.Context, *app.App) (checked, error)) checked {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
+	opt := r.appOptions()
 	done := make(chan checked, 1)
-	go func() { done <- do(ctx) }()
+	go func() {
+		var c checked
+		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) (err error) {
+			c, err = judge(ctx, a)
+			return err
+		})
+		if err != nil {
+			c.verdict = app.Unopened(err, time.Now())
+			c.code, c.line = checkLine(c.verdict, parts)
+		}
+		if unknown := unopened(r, err); unknown != "" {
+			c.code, c.line = nagiosUnknown, unknown
+		}
+		c.context = r.chosen
+		done <- c
+	}()
 	select {
 	case c := <-done:
 		return c
@@ -104,26 +129,6 @@ func within(ctx context.Context, opt app.Options, parts []verdict.Part, do func(
 		}
 		return c
 	}
-}
-
-func check(ctx context.Context, r *root, parts []verdict.Part) (c checked) {
-	err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
-		if slices.Contains(parts, verdict.PartService) || slices.Contains(parts, verdict.PartSession) {
-			c.verdict = app.Probed(ctx, a)
-		} else {
-			c.verdict = app.Verdict(ctx, a)
-		}
-		return nil
-	})
-	if err != nil {
-		c.verdict = app.Unopened(err, time.Now())
-	}
-	c.context = r.chosen
-	c.code, c.line = checkLine(c.verdict, parts)
-	if unknown := unopened(r, err); unknown != "" {
-		c.code, c.line = nagiosUnknown, unknown
-	}
-	return c
 }
 
 // plugin answers as a plugin of a monitor: one line that begins with the chosen context, and its exit code.

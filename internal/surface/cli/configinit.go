@@ -21,12 +21,18 @@ import (
 
 // draft is a new config.
 type draft struct {
-	name, baseURL, login           string
-	passEnv, passFile, passCommand string
-	kind, caFile                   string
-	readOnly, secondPerson         bool
-	force, offline, asked, builtIn bool
+	name, baseURL, login, kind, caFile string
+	password                           string    // the answer where it is: NAME, file:PATH or command:WORDS
+	passwords                          [3]string // the same, by flags
+	readOnly, secondPerson             bool
+	force, offline, builtIn            bool
 }
+
+// passwordPlaces are where a password can be, as the flags, the answers and the file say it.
+var passwordPlaces = [3]struct{ flag, key, prefix, help string }{
+	{"password-env", "password_env", "", "environment variable that contains the password"},
+	{"password-file", "password_file", "file:", "file (mode 0400 or 0600) that contains the password"},
+	{"password-command", "password_command", "command:", "command that prints the password"}}
 
 func configInitCommand(r *root) *cobra.Command {
 	var d draft
@@ -39,9 +45,9 @@ func configInitCommand(r *root) *cobra.Command {
 	f.StringVar(&d.name, "name", "", "name of the context, for example stage")
 	f.StringVar(&d.baseURL, "base-url", "", "address of the service")
 	f.StringVar(&d.login, "login", "", "login of the machine account")
-	f.StringVar(&d.passEnv, "password-env", "", "environment variable that contains the password")
-	f.StringVar(&d.passFile, "password-file", "", "file (mode 0400 or 0600) that contains the password")
-	f.StringVar(&d.passCommand, "password-command", "", "command that prints the password")
+	for i, p := range passwordPlaces {
+		f.StringVar(&d.passwords[i], p.flag, "", p.help)
+	}
 	f.StringVar(&d.kind, "kind", "", "test or production")
 	f.StringVar(&d.caFile, "ca-file", "", "a certificate authority in addition to the system's")
 	f.BoolVar(&d.readOnly, "read-only-context", false, "the context refuses every write")
@@ -53,24 +59,27 @@ func configInitCommand(r *root) *cobra.Command {
 }
 
 func initConfig(r *root, ctx context.Context, d *draft, out func(record[doctorJSON]) error) error {
-	path := r.found().Own
-	if _, err := os.Lstat(path); err == nil && !d.force {
+	path, put := r.found().Own, wholefile.Create
+	if d.force {
+		put = wholefile.Replace
+	} else if _, err := os.Lstat(path); err == nil {
 		return &api.Error{Kind: api.Usage, Public: path + " already exists; nothing was changed.",
 			Hint: "Use --force to replace it, or --config to name another file."}
 	}
-	if r.env.InTTY && !d.complete() {
-		r.say("This creates %s with one context. ctrl+c stops without writing anything;\n"+
-			"you can change every answer in the file later.\n", path)
-	}
-	if err := fillDraft(r, ctx, d); err != nil {
+	if err := fillDraft(r, ctx, d, path); err != nil {
 		return err
 	}
 	src := d.toml()
 	if _, err := config.Parse(path, []byte(src)); err != nil {
 		return err
 	}
-	if err := writeConfig(path, src, d.force); err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = put(path, []byte(src))
+	}
+	if err != nil {
+		return &api.Error{Kind: api.Usage, Public: "The config file cannot be written: " + path + ".",
+			Hint: "Check the folder and its permissions.", Err: err}
 	}
 	r.say("Written: %s", path)
 	if d.offline {
@@ -100,38 +109,61 @@ type question struct {
 	offered  bool   // def is only a suggestion on a terminal: elsewhere a flag is required
 }
 
+// questions are in the order of asking.
+func (d *draft) questions() []question {
+	list := []question{{to: &d.name, ask: "Name of the context", def: "stage", check: checkName, offered: !d.builtIn}}
+	if !d.builtIn {
+		list = append(list, question{to: &d.baseURL, ask: "Address of the service, https://…", check: checkAddress},
+			question{to: &d.login, ask: "Login of the machine account", check: func(string) error { return nil }})
+	}
+	if !d.builtIn && d.passwords == [3]string{} {
+		list = append(list, question{to: &d.password, ask: "Where to find it", def: "OPDECK_PASSWORD", check: checkWhere,
+			offered: true, before: "The file does not hold the password. It says where to find it.\n" +
+				"  NAME           in this environment variable\n" +
+				"  file:PATH      in this file (mode 0400 or 0600)\n" +
+				"  command:WORDS  printed by this command"})
+	}
+	return append(list, question{to: &d.kind, ask: "Kind, test or production", def: "test", check: checkKind})
+}
+
 // fillDraft asks for missing values on a terminal; elsewhere they are a mistake.
-func fillDraft(r *root, ctx context.Context, d *draft) error {
+func fillDraft(r *root, ctx context.Context, d *draft, path string) error {
 	in := bufio.NewReader(r.env.In)
-	for _, q := range d.questions() {
-		if *q.to != "" {
-			continue
-		}
-		if !r.env.InTTY {
-			if q.def == "" || q.offered {
-				return &api.Error{Kind: api.Usage, Public: "Standard input is not a terminal, so all flags are required.",
-					Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or " +
-						"--sandbox."}
+	open := slices.DeleteFunc(d.questions(), func(q question) bool { return *q.to != "" })
+	if r.env.InTTY && len(open) > 0 {
+		r.say("This creates %s with one context. ctrl+c stops without writing anything;\n"+
+			"you can change every answer in the file later.\n", path)
+	}
+	for _, q := range open {
+		if r.env.InTTY {
+			if err := r.askLine(ctx, in, q); err != nil {
+				return err
 			}
-			*q.to = q.def
 			continue
 		}
-		if err := r.askLine(ctx, in, q); err != nil {
-			return err
+		if *q.to = q.def; q.def == "" || q.offered {
+			return &api.Error{Kind: api.Usage, Public: "Standard input is not a terminal, so all flags are required.",
+				Hint: "Needed: --name, --base-url, --login and one of --password-env, --password-file, --password-command; or " +
+					"--sandbox."}
 		}
 	}
-	return d.wherePassword()
+	for i, p := range slices.Backward(passwordPlaces[:]) { // the first has no prefix
+		if rest, is := strings.CutPrefix(d.password, p.prefix); is && d.passwords == [3]string{} {
+			d.passwords[i] = rest
+		}
+	}
+	return nil
 }
 
 func (r *root) askLine(ctx context.Context, in *bufio.Reader, q question) error {
 	if q.before != "" {
 		r.say("%s", q.before)
 	}
+	def := ""
+	if q.def != "" {
+		def = " [" + q.def + "]"
+	}
 	for {
-		def := ""
-		if q.def != "" {
-			def = " [" + q.def + "]"
-		}
 		fmt.Fprintf(r.env.Err, "%s%s: ", q.ask, def)
 		line, err := readLine(ctx, in)
 		line = strings.TrimSpace(line)
@@ -147,33 +179,6 @@ func (r *root) askLine(ctx context.Context, in *bufio.Reader, q question) error 
 			return nil
 		}
 	}
-}
-
-// complete reports whether no question is left.
-func (d *draft) complete() bool {
-	return !slices.ContainsFunc(d.questions(), func(q question) bool { return *q.to == "" })
-}
-
-// questions are in the order of asking.
-func (d *draft) questions() []question {
-	name := question{to: &d.name, ask: "Name of the context", def: "stage", check: checkName, offered: !d.builtIn}
-	kind := question{to: &d.kind, ask: "Kind, test or production", def: "test", check: checkKind}
-	if d.builtIn {
-		return []question{name, kind}
-	}
-	d.asked = d.asked || d.passEnv+d.passFile+d.passCommand == ""
-	list := []question{name,
-		{to: &d.baseURL, ask: "Address of the service, https://…", check: checkAddress},
-		{to: &d.login, ask: "Login of the machine account", check: func(string) error { return nil }}}
-	if d.asked {
-		list = append(list, question{to: &d.passEnv, ask: "Where to find it", def: "OPDECK_PASSWORD", check: checkWhere,
-			offered: true,
-			before: "The file does not hold the password. It says where to find it.\n" +
-				"  NAME           in this environment variable\n" +
-				"  file:PATH      in this file (mode 0400 or 0600)\n" +
-				"  command:WORDS  printed by this command"})
-	}
-	return append(list, kind)
 }
 
 // checkName returns an error for an invalid context name, before more is asked.
@@ -195,8 +200,8 @@ func checkAddress(s string) error {
 // checkWhere returns an error unless s says where a password is; s may be the password itself, so the error does not
 // repeat it.
 func checkWhere(s string) error {
-	for _, kind := range []string{"file:", "command:"} {
-		if rest, ok := strings.CutPrefix(s, kind); ok && rest != "" {
+	for _, p := range passwordPlaces[1:] {
+		if rest, ok := strings.CutPrefix(s, p.prefix); ok && rest != "" {
 			return nil
 		}
 	}
@@ -216,39 +221,26 @@ func checkKind(s string) error {
 	return nil
 }
 
-// wherePassword parses the answer about the password.
-func (d *draft) wherePassword() error {
-	if !d.asked {
-		return nil
-	}
-	if err := checkWhere(d.passEnv); err != nil {
-		return usage("%s", err)
-	}
-	if rest, ok := strings.CutPrefix(d.passEnv, "file:"); ok {
-		d.passEnv, d.passFile = "", rest
-	} else if rest, ok := strings.CutPrefix(d.passEnv, "command:"); ok {
-		d.passEnv, d.passCommand = "", rest
-	}
-	return nil
-}
-
 // toml is the file, with comments on what a person may want to change next.
 func (d *draft) toml() string {
 	var b strings.Builder
+	key := d.name
+	if strings.Trim(key, nameCharacters+"-") != "" {
+		key = strconv.Quote(key)
+	}
 	fmt.Fprintf(&b, "# opdeck's configuration. opdeck config check looks for mistakes; the example file that\n"+
 		"# comes with opdeck shows every key with its default.\n\ndefault_context = %q\n\n"+
 		"# Where the shared session, budgets, audit trail and index live: \"sqlite\" is one file for this\n"+
 		"# host, \"postgres://user@host/db\" one database for many.\n[store]\nurl = \"sqlite\"\n\n[contexts.%s]\n", d.name,
-		tomlKey(d.name))
+		key)
 	if d.builtIn {
 		b.WriteString("sandbox = true # the built-in service, with sample data\n")
 	} else {
 		fmt.Fprintf(&b, "base_url = %q\nlogin = %q\n# The password: one of password_env, password_file (mode 0400 or 0600) "+
 			"and password_command.\n", d.baseURL, d.login)
-		for _, p := range []struct{ key, v string }{{"password_env", d.passEnv}, {"password_file", d.passFile},
-			{"password_command", d.passCommand}} {
-			if p.v != "" {
-				fmt.Fprintf(&b, "%s = %q\n", p.key, p.v)
+		for i, p := range passwordPlaces {
+			if d.passwords[i] != "" {
+				fmt.Fprintf(&b, "%s = %q\n", p.key, d.passwords[i])
 			}
 		}
 		if d.caFile != "" {
@@ -265,35 +257,4 @@ func (d *draft) toml() string {
 	b.WriteString("\n# Recommended calls a minute, for all opdeck processes together.\n[limits]\npolicy = " +
 		"\"wait\"\nmax_wait = \"30s\"\n")
 	return b.String()
-}
-
-// tomlKey quotes a name as a TOML key if needed.
-func tomlKey(s string) string {
-	if strings.Trim(s, nameCharacters+"-") == "" {
-		return s
-	}
-	return strconv.Quote(s)
-}
-
-// writeConfig writes the complete file with mode 0600; it replaces an existing one only with force.
-func writeConfig(path, src string, force bool) error {
-	bad := func(err error) error {
-		return &api.Error{Kind: api.Usage, Public: "The config file cannot be written: " + path + ".",
-			Hint: "Check the folder and its permissions.", Err: err}
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return bad(err)
-	}
-	put := wholefile.Create
-	if force {
-		put = wholefile.Replace
-	}
-	switch err := put(path, []byte(src)); {
-	case errors.Is(err, os.ErrExist):
-		return &api.Error{Kind: api.Usage, Public: path + " already exists; nothing was changed.",
-			Hint: "--force replaces it."}
-	case err != nil:
-		return bad(err)
-	}
-	return nil
 }

@@ -76,22 +76,19 @@ func getMany(r *root, ctx context.Context, a *app.App, args []string) error {
 		return show(r, card(answerJSON{}, present.Operation(r.options(ctx, a), op, a.Client.Phase(op))...))
 	}
 	for _, arg := range args {
-		ids := bufio.NewScanner(strings.NewReader(arg))
-		if arg == "-" {
-			ids = bufio.NewScanner(r.env.In)
-		}
-		for ids.Scan() {
-			id := ids.Text()
-			if arg == "-" {
-				id = r.pasted(id)
+		if arg != "-" {
+			if err := answer(ctx, arg); err != nil {
+				return err
 			}
+			continue
+		}
+		ids := bufio.NewScanner(r.env.In)
+		for ids.Scan() {
+			id := r.pasted(ids.Text())
 			if id == "" {
 				continue
 			}
-			seen, err := ctx, error(nil)
-			if arg == "-" {
-				seen, err = r.revealing(ctx, a, id)
-			}
+			seen, err := r.revealing(ctx, a, id)
 			if err == nil {
 				err = answer(seen, id)
 			}
@@ -321,7 +318,7 @@ func operationTotalsCommand(r *root) *cobra.Command {
 		}
 		sayWhatIsMissing(r, a, fresh)
 		unknown, err := notKnown(r, ctx, a, f)
-		l := totalsJSON{AsOf: moments(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, NotKnown: unknown,
+		l := totalsJSON{AsOf: stamp(fresh.AsOf), Complete: fresh.Complete, Operations: all.Count, NotKnown: unknown,
 			By: groupings, Items: all.Lines(groupings, order)}
 		return list(l, l.Items, listed(r.options(ctx, a), totalsColumns(l), l.Items).none("No operations to total.")).
 			says("%s, of the index: %s", format.Plural(int(all.Count), "operation", "operations"),

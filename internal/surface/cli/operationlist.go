@@ -147,21 +147,12 @@ type operationsJSON struct {
 
 // newList is an answer without rows.
 func newList(source string, f index.Freshness) operationsJSON {
-	l := operationsJSON{Source: source, Complete: f.Complete, Indexed: f.Rows, AsOf: moments(f.AsOf),
+	l := operationsJSON{Source: source, Complete: f.Complete, Indexed: f.Rows, AsOf: stamp(f.AsOf),
 		Items: []api.Operation{}}
 	if f.Total >= 0 {
 		l.KnownTotal = &f.Total
 	}
 	return l
-}
-
-// moments is t for JSON, rounded down to milliseconds; nil for none.
-func moments(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC().Truncate(time.Millisecond)
-	return &t
 }
 
 // listLive reads one page from the service.
@@ -186,7 +177,7 @@ func listLive(r *root, ctx context.Context, a *app.App, c choice, f filter.Opera
 		return operationsJSON{}, err
 	}
 	out := newList("service", fresh)
-	out.AsOf, out.Items, out.NotKnown = moments(p.At), p.Items, unknown
+	out.AsOf, out.Items, out.NotKnown = stamp(p.At), p.Items, unknown
 	out.says = "as of " + format.Time(p.At, r.zone)
 	n, err := strconv.ParseInt(string(p.Total), 10, 64)
 	if err == nil {

@@ -125,6 +125,7 @@ func lifetimeOf(l session.Lifetime) sessionLifetimeJSON {
 
 func tenths(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
 
+// stamp is t for JSON, rounded down to milliseconds; nil for none.
 func stamp(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -227,22 +228,10 @@ func checkSession(r *root, ctx context.Context, timed bool, warn, crit time.Dura
 	if warn < crit || crit < 0 {
 		return plugin(r, r.chosen, "SESSION", nagiosUnknown, "--warn must not be below --crit, and neither below zero")
 	}
-	c := within(ctx, r.appOptions(), []verdict.Part{verdict.PartSession}, func(ctx context.Context) (c checked) {
-		err := r.with(ctx, "command", func(ctx context.Context, a *app.App) error {
-			s, v, err := judgedSession(ctx, a)
-			if err == nil {
-				c.code, c.line = checkResult(s, v, timed, warn, crit)
-			}
-			return err
-		})
-		if c.context = r.chosen; err == nil {
-			return c
-		}
-		if c.code, c.line = nagiosUnknown, unopened(r, err); c.line == "" {
-			f, _ := app.Unopened(err, time.Now()).First()
-			c.code, c.line = nagiosCritical, f.Line()
-		}
-		return c
+	c := check(ctx, r, []verdict.Part{verdict.PartSession}, func(ctx context.Context, a *app.App) (c checked, err error) {
+		s, v, err := judgedSession(ctx, a)
+		c.code, c.line = checkResult(s, v, timed, warn, crit)
+		return c, err
 	})
 	return plugin(r, c.context, "SESSION", c.code, c.line)
 }
