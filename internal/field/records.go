@@ -145,7 +145,8 @@ var Customers = New(
 var Documents = New(
 	Field[api.Document]{Name: "id", Aliases: []string{"guid"}, JSON: "guid", Kind: ID,
 		About: "the document's identifier, or its beginning", Example: "id:ba464e45",
-		Text: func(d api.Document) untrusted.Text { return d.GUID }},
+		Column: Layout{Title: "document id"},
+		Text:   func(d api.Document) untrusted.Text { return d.GUID }},
 	Field[api.Document]{Name: "name", Aliases: []string{"file"}, JSON: "fileName", Kind: Text,
 		About: "a part of the file's name", Example: "name:invoice", Sortable: true,
 		Column: Layout{Min: 14, Flex: 3, CutMiddle: true},

@@ -380,7 +380,9 @@ func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
 	if f.Status {
 		return []Fact{o.Status(f.Name, f.Text(r))}
 	}
-	return Text(f.Name, shown(o, f, r), "–")
+	out := Text(cmp.Or(f.Column.Title, f.Name), shown(o, f, r), "–")
+	out[0].Name = f.Name
+	return out
 }
 
 // exactCount is a number as a fact: bytes are rounded, with the exact number.

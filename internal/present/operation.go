@@ -343,37 +343,15 @@ func PersonOf(c api.Customer) []Fact {
 
 // File lists the facts of a customer's file; its id is first.
 func File(o Options, cuid string, f api.CustomerFile) []Fact {
-	out := []Fact{{Label: "file id", Value: f.ID.Line(64), Copy: string(f.ID)},
-		{Label: "file", Value: cmp.Or(f.Title().Line(200), f.ID.Line(36)), Long: true, Copy: string(f.Title())}}
-	out = append(out, Texts("type", string(f.Type), "media type", string(f.MIME))...)
-	created := Fact{Label: "created", Value: format.Time(f.Made().Time, o.Zone)}
-	if f.Made().Unread() {
-		created = o.Moment("created", f.Made())
-	}
-	out = append(out, Fact{Label: "size", Value: format.Size(f.Size)}, created, lockFact(f.Lock(), "it cannot be deleted"))
-	return append(append(out, Texts("state", string(f.Status), "description", string(f.Info))...),
+	out := append(held(o, field.Files, f, "id", "name", "type", "media", "size", "created"),
+		lockFact(f.Lock(), "it cannot be deleted"))
+	return append(append(out, held(o, field.Files, f, "state", "description")...),
 		Fact{Label: "customer id", Value: safe(cuid, 64), Copy: cuid})
 }
 
 // Document lists all facts of an operation's document.
 func Document(o Options, d api.Document) []Fact {
-	out := []Fact{{Label: "name", Value: d.FileName.Line(400), Copy: string(d.FileName)},
-		{Label: "document id", Value: d.GUID.Line(64), Copy: string(d.GUID)},
-		{Label: "type", Value: d.DocType.Line(64), Copy: string(d.DocType)},
-		{Label: "media type", Value: cmp.Or(d.MIME.Line(128), "–"), Copy: string(d.MIME)},
-		{Label: "size", Value: format.Size(d.Size) + " (" + format.Count(int(d.Size)) + " bytes)"},
-		{Label: "created", Value: o.moment(d.CreateAt.Time)}}
-	out = append(out, lockFact(d.Lock, "it cannot be removed or replaced"))
-	if d.Info != "" {
-		out = append(out, Fact{Label: "description", Value: d.Info.Line(400), Copy: string(d.Info)})
-	}
-	if odd := format.Suspicious(d.FileName); odd != "" {
-		out = append(out, Fact{Label: "! unsafe name", Value: odd, Tone: Warn, Note: true})
-	}
-	if odd := format.Suspicious(d.Info); odd != "" {
-		out = append(out, Fact{Label: "! unsafe description", Value: odd, Tone: Warn, Note: true})
-	}
-	return out
+	return held(o, field.Documents, d, "name", "id", "type", "media", "size", "created", "locked", "description")
 }
 
 // LockWord is the word for a document's lock in a line, "" if it is not locked.

@@ -94,12 +94,15 @@ func tariffsCommand(r *root, call endpoint.Endpoint[api.TariffQuery, api.Page[ap
 
 // read reads the file named by an argument, or standard input for -, up to max bytes; tooLarge is the error for more.
 func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
-	in, done, err := openAll(r, []string{name})
-	defer done()
-	if err != nil {
-		return nil, err
+	in, err := io.NopCloser(r.env.In), error(nil)
+	if name != "-" {
+		in, err = os.Open(name)
 	}
-	b, err := io.ReadAll(io.LimitReader(in, max+1))
+	var b []byte
+	if err == nil {
+		b, err = io.ReadAll(io.LimitReader(in, max+1))
+		_ = in.Close() // of a file that was read
+	}
 	switch {
 	case err != nil:
 		return nil, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
@@ -107,29 +110,6 @@ func (r *root) read(name string, max int64, tooLarge string) ([]byte, error) {
 		return nil, &api.Error{Kind: api.Usage, Public: tooLarge}
 	}
 	return b, nil
-}
-
-// openAll opens files as one concatenated reader; done closes them.
-func openAll(r *root, names []string) (all io.Reader, done func(), err error) {
-	var files []io.Reader
-	var closers []io.Closer
-	done = func() {
-		for _, c := range closers {
-			_ = c.Close()
-		}
-	}
-	for _, name := range names {
-		if name == "-" {
-			files = append(files, r.env.In)
-			continue
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, done, &api.Error{Kind: api.Usage, Public: "The file cannot be read: " + name + ".", Err: err}
-		}
-		files, closers = append(files, f), append(closers, f)
-	}
-	return io.MultiReader(files...), done, nil
 }
 
 // notToTerminal returns an error if the output is a terminal, for bytes that could control it.

@@ -426,43 +426,45 @@ func addCompletion(r *root, top *cobra.Command) error {
 	words := func(list []string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 	}
-	by := func(find func(*root, *cobra.Command, []string, string) ([]string,
-		cobra.ShellCompDirective)) cobra.CompletionFunc {
-		return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return find(r, cmd, args, typed)
-		}
-	}
 	var orders []string
 	for _, f := range index.SortFields {
 		orders = append(orders, f, "-"+f)
 	}
-	flags := map[string]map[string]cobra.CompletionFunc{
-		"operation": {"filter": by(operationTerms), "sort": words(orders),
-			"view": completes(func() ([]string, error) { return viewNames(r) })},
-		"event": {"filter": eventTerms, "type": words(eventfilter.Types()), "status": words(eventfilter.Statuses())},
-	}
-	errs := []error{top.RegisterFlagCompletionFunc("context", completes(r.contextNames)),
+	flags := map[string]cobra.CompletionFunc{
+		"operation --filter": r.completes(func(ctx context.Context, a *app.App, typed string) ([]string, error) {
+			return continued(typed, a.Index.Suggest(ctx, typed, len(typed))), nil
+		}, cobra.ShellCompDirectiveNoSpace),
+		"operation --sort": words(orders), "operation --view": configured(r.viewNames),
+		"event --filter": eventTerms, "event --type": words(eventfilter.Types()),
+		"event --status": words(eventfilter.Statuses())}
+	ids := map[string]cobra.CompletionFunc{"OPID": r.completes(operationIDs, 0), "OPID...": r.completes(operationIDs, 0),
+		"HOOKID": r.completes(eventKeys, 0)}
+	errs := []error{top.RegisterFlagCompletionFunc("context", configured(r.contextNames)),
 		top.RegisterFlagCompletionFunc("output", words(outputs))}
 	for _, group := range top.Commands() {
 		for _, cmd := range group.Commands() {
-			for name, fn := range flags[group.Name()] {
-				if cmd.Flags().Lookup(name) != nil {
-					errs = append(errs, cmd.RegisterFlagCompletionFunc(name, fn))
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if fn := flags[group.Name()+" --"+f.Name]; fn != nil {
+					errs = append(errs, cmd.RegisterFlagCompletionFunc(f.Name, fn))
 				}
-			}
-			switch takes, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " "); takes {
-			case "OPID", "OPID...":
-				cmd.ValidArgsFunction = by(operationIDs)
-			case "HOOKID":
-				cmd.ValidArgsFunction = by(eventKeys)
+			})
+			takes, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " ")
+			if fn := ids[takes]; fn != nil {
+				cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string,
+					cobra.ShellCompDirective) {
+					if len(args) > 0 && !strings.HasSuffix(takes, "...") {
+						return nil, cobra.ShellCompDirectiveDefault
+					}
+					return fn(cmd, args, typed)
+				}
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// completes returns a completion from a list.
-func completes(read func() ([]string, error)) cobra.CompletionFunc {
+// configured completes from the config.
+func configured(read func() ([]string, error)) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		list, err := read()
 		if err != nil {
@@ -472,16 +474,19 @@ func completes(read func() ([]string, error)) cobra.CompletionFunc {
 	}
 }
 
-// completeFrom completes from the index or the inbox of the context.
-func completeFrom(r *root, cmd *cobra.Command, read func(context.Context, *app.App) ([]string, error)) ([]string,
-	cobra.ShellCompDirective) {
-	return completes(func() (found []string, err error) {
-		err = r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
-			found, err = read(ctx, a)
-			return err
-		})
-		return found, err
-	})(cmd, nil, "")
+// completes completes from the index or the inbox of the context.
+func (r *root) completes(read func(context.Context, *app.App, string) ([]string, error),
+	more cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		found, as := configured(func() (found []string, err error) {
+			err = r.with(cmd.Context(), "completion", func(ctx context.Context, a *app.App) error {
+				found, err = read(ctx, a, typed)
+				return err
+			})
+			return found, err
+		})(cmd, nil, typed)
+		return found, as | more
+	}
 }
 
 func (r *root) contextNames() ([]string, error) {
@@ -491,7 +496,7 @@ func (r *root) contextNames() ([]string, error) {
 	return slices.Compact(names), err
 }
 
-func viewNames(r *root) (out []string, err error) {
+func (r *root) viewNames() (out []string, err error) {
 	cfg, err := r.loadConfig()
 	for _, name := range slices.Sorted(maps.Keys(cfg.Views)) {
 		out = append(out, name+"\t"+oneLine(cfg.Views[name].Filter))
@@ -500,61 +505,38 @@ func viewNames(r *root) (out []string, err error) {
 }
 
 // operationIDs completes an opid from the index.
-func operationIDs(r *root, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 && cmd.Name() != "get" {
-		return nil, cobra.ShellCompDirectiveDefault
+func operationIDs(ctx context.Context, a *app.App, typed string) (found []string, err error) {
+	expr := ""
+	if typed != "" {
+		expr = "id:" + typed
 	}
-	return completeFrom(r, cmd, func(ctx context.Context, a *app.App) (found []string, err error) {
-		expr := ""
-		if typed != "" {
-			expr = "id:" + typed
-		}
-		f, err := filter.Parse(expr)
-		if err != nil {
-			return nil, err
-		}
-		w, err := a.Index.Window(ctx, index.Query{Filter: f, Limit: 20}, a.Now())
-		for _, row := range w.Rows {
-			found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+format.Money(row.Op.SourceAmount.Sum))
-		}
-		return found, err
-	})
+	f, err := filter.Parse(expr)
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.Index.Window(ctx, index.Query{Filter: f, Limit: 20}, a.Now())
+	for _, row := range w.Rows {
+		found = append(found, row.Op.OPID.Line(64)+"\t"+row.Op.Status.Line(20)+" "+format.Money(row.Op.SourceAmount.Sum))
+	}
+	return found, err
 }
 
 // eventKeys completes an event's id with the newest ones of the inbox.
-func eventKeys(r *root, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return completeFrom(r, cmd, func(ctx context.Context, a *app.App) (out []string, err error) {
-		events, err := a.Hooks().Inbox().List(ctx, receiver.Filter{Limit: 100})
-		for _, s := range events {
-			if strings.HasPrefix(s.Key, typed) && len(out) < 20 {
-				out = append(out, oneLine(s.Key)+"\t"+s.Type.String()+" "+s.ObjectID.Line(64)+", "+string(s.Status))
-			}
+func eventKeys(ctx context.Context, a *app.App, typed string) (out []string, err error) {
+	events, err := a.Hooks().Inbox().List(ctx, receiver.Filter{Limit: 100})
+	for _, s := range events {
+		if strings.HasPrefix(s.Key, typed) && len(out) < 20 {
+			out = append(out, oneLine(s.Key)+"\t"+s.Type.String()+" "+s.ObjectID.Line(64)+", "+string(s.Status))
 		}
-		return out, err
-	})
+	}
+	return out, err
 }
 
 // continued returns the suggestions that extend typed at its end.
 func continued(typed string, ways []filter.Suggestion) []string {
-	var out []string
-	for _, w := range ways {
-		one := typed[:w.From] + w.Text
-		if w.Help != "" {
-			one += "\t" + w.Help
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
-func operationTerms(r *root, cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	out, d := completeFrom(r, cmd, func(ctx context.Context, a *app.App) ([]string, error) {
-		return continued(typed, a.Index.Suggest(ctx, typed, len(typed))), nil
+	return mapped(ways, func(w filter.Suggestion) string {
+		return strings.TrimSuffix(typed[:w.From]+w.Text+"\t"+w.Help, "\t")
 	})
-	return out, d | cobra.ShellCompDirectiveNoSpace
 }
 
 func eventTerms(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

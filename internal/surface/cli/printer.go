@@ -601,37 +601,30 @@ func filled(v reflect.Value) reflect.Value {
 	if p := reflect.PointerTo(t); p.Implements(marshals) || p.Implements(texts) {
 		return v
 	}
-	switch t.Kind() {
-	case reflect.Slice, reflect.Array:
-		return filledList(v)
-	case reflect.Map:
-		if v.IsNil() {
-			return v
+	c := reflect.New(t).Elem()
+	switch kind := t.Kind(); {
+	case kind == reflect.Slice && t.Elem().Kind() != reflect.Uint8: // bytes are text in JSON
+		c = reflect.MakeSlice(t, v.Len(), v.Len())
+		for i := range v.Len() {
+			c.Index(i).Set(filled(v.Index(i)))
 		}
-		c := reflect.MakeMapWithSize(t, v.Len())
+	case kind == reflect.Map && !v.IsNil():
+		c = reflect.MakeMapWithSize(t, v.Len())
 		for k, e := range v.Seq2() {
 			c.SetMapIndex(k, filled(e))
 		}
-		return c
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			return v
-		}
-		c := reflect.New(t).Elem()
-		if t.Kind() == reflect.Interface {
-			c.Set(filled(v.Elem()))
-			return c
-		}
+	case kind == reflect.Interface && !v.IsNil():
+		c.Set(filled(v.Elem()))
+	case kind == reflect.Pointer && !v.IsNil():
 		c.Set(reflect.New(t.Elem()))
 		c.Elem().Set(filled(v.Elem()))
-		return c
-	case reflect.Struct:
-		c := reflect.New(t).Elem()
+	case kind == reflect.Struct:
 		c.Set(v)
 		fillFields(c)
-		return c
+	default:
+		return v
 	}
-	return v
+	return c
 }
 
 // fillFields fills the fields of a copied struct, including embedded ones.
@@ -644,17 +637,4 @@ func fillFields(c reflect.Value) {
 			v.Set(filled(v))
 		}
 	}
-}
-
-// filledList is filled for a list. Bytes are text in JSON.
-func filledList(v reflect.Value) reflect.Value {
-	t := v.Type()
-	if t.Kind() == reflect.Array || t.Elem().Kind() == reflect.Uint8 {
-		return v
-	}
-	c := reflect.MakeSlice(t, v.Len(), v.Len())
-	for i := range v.Len() {
-		c.Index(i).Set(filled(v.Index(i)))
-	}
-	return c
 }
