@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
@@ -55,22 +54,4 @@ func TestAnyOrder(t *testing.T) {
 			rt.Fatalf("%d removed after %d answers", len(w.removed), yes)
 		}
 	})
-}
-
-// BenchmarkKey is one key in a full window: Update, View and the clock.
-func BenchmarkKey(b *testing.B) {
-	w := newWorld()
-	o := w.options(ui.Production)
-	o.Theme = theme.New(uitest.Renderer(termenv.TrueColor), theme.Night())
-	m := tea.Model(ui.New(o))
-	m, _ = m.Update(uitest.Size(120, 40))
-	r := uitest.Drive(b, m, uitest.Size(120, 40))
-	facts(r, w.clock)
-	down, up := uitest.Key("down"), uitest.Key("up")
-	for b.Loop() {
-		m, _ = m.Update(down)
-		_ = m.View()
-		m, _ = m.Update(up)
-		_ = m.View()
-	}
 }

@@ -173,57 +173,6 @@ func TestManyOperations(t *testing.T) {
 	}
 }
 
-func BenchmarkOpen(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "s.db")
-	for b.Loop() {
-		s, err := sandbox.Open(b.Context(), sandbox.Options{Path: path})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkGetOperation(b *testing.B) {
-	s := open(b, sandbox.Options{Path: filepath.Join(b.TempDir(), "s.db")})
-	c := connect(b, s).login()
-	c.http.Transport = s.Transport()
-	id := c.opid(0)
-	for b.Loop() {
-		c.do("GET", "/v2/billing/operation/"+id, nil)
-	}
-}
-
-// BenchmarkMillion prints the time of the first start with a million
-// operations, of the next, and of some pages.
-func BenchmarkMillion(b *testing.B) {
-	o := sandbox.Options{Path: filepath.Join(b.TempDir(), "s.db"), Operations: 1_000_000}
-	for b.Loop() {
-		start := time.Now()
-		s, err := faulty.Open(b.Context(), faulty.Options{Options: o})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(time.Since(start).Seconds(), "s/first")
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-		start = time.Now()
-		s = open(b, o)
-		b.ReportMetric(time.Since(start).Seconds(), "s/again")
-		c := connect(b, s).login()
-		c.http.Transport = s.Transport()
-		for _, q := range []string{"", "&meta.page=9000", "&status=FAILED", "&type=EXCHANGE", "&clientName=ana",
-			"&fromCreatedAt=2026-10-01T00:00:00Z"} {
-			start = time.Now()
-			c.want(200, "GET", "/v2/billing/operation?meta.pageSize=100"+q, nil)
-			b.Logf("page of 100 %-40s %v", q, time.Since(start))
-		}
-	}
-}
-
 // opid returns the id of the n-th newest operation.
 func (c *client) opid(n int) string {
 	c.t.Helper()

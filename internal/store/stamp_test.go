@@ -142,12 +142,3 @@ func TestManyWatch(t *testing.T) {
 		leave()
 	}
 }
-
-func BenchmarkStamp(b *testing.B) {
-	s := storetest.Open(b, store.SQLite)
-	for b.Loop() {
-		if _, ok := s.Version(b.Context()); !ok {
-			b.Fatal("no stamp")
-		}
-	}
-}

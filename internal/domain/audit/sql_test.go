@@ -326,20 +326,3 @@ func crash(t *testing.T, url string) {
 }
 
 func storeOf(t *testing.T) audit.Store { return journal.NewAudit(storetest.Open(t, store.SQLite).Core) }
-
-func BenchmarkAct(b *testing.B) {
-	s := storetest.Open(b, store.SQLite)
-	l, err := audit.New(audit.Options{Store: journal.NewAudit(s.Core)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		ref, err := l.Intent(as(ana), ana, act)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := l.Outcome(as(ana), ref, api.Outcome{Verdict: api.Done}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

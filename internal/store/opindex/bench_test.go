@@ -249,30 +249,3 @@ func status(name string) int {
 	}
 	return -1
 }
-
-// BenchmarkIndexConfirm is a page of a thousand rows that says what is known.
-func BenchmarkIndexConfirm(b *testing.B) {
-	x, _ := benchIndex(b)
-	o := indextest.Options{Raw: true}
-	at := now
-	for b.Loop() {
-		at = at.Add(time.Second)
-		var list []index.Entry
-		for n := range 1000 {
-			list = append(list, index.Entry{Op: o.Make(n * benchRows() / 1000), Origin: index.List, Seen: at})
-		}
-		if m, err := x.Put(context.Background(), index.Batch{Entries: list}); err != nil || m.Same != 1000 {
-			b.Fatal(m, err)
-		}
-	}
-}
-
-// BenchmarkIndexSights is how old the index is.
-func BenchmarkIndexSights(b *testing.B) {
-	x, _ := benchIndex(b)
-	for b.Loop() {
-		if _, err := x.Sights(context.Background()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

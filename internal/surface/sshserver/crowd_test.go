@@ -324,16 +324,3 @@ func TestPanicsStayInside(t *testing.T) {
 	other.key(t, "x")
 	other.shows(t, "x]")
 }
-
-func BenchmarkNewSession(b *testing.B) {
-	h, people := crowd(b, 1, func(o *Options) { o.MaxSessions = 1000 })
-	for b.Loop() {
-		c, err := h.dial("p0", people[0])
-		if err != nil {
-			b.Fatal(err)
-		}
-		h.console(c).shows(b, "hello")
-		_ = c.Close()
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "sessions/s")
-}
