@@ -127,7 +127,7 @@ func TestS41LoopsAndConsoles(t *testing.T) {
 	t.Parallel()
 	e := theExperiment(t)
 	opt := serviceOptions{Access: e.life, Refresh: 3 * e.life}
-	aloneAt := newService(t, opt)
+	began, aloneAt := time.Now(), newService(t, opt)
 	_, _, stopAlone := loops(t, e.loops, loopAlone, func(int) []string {
 		return []string{"URL=" + "http://" + aloneAt.addr, "LOGIN=" + account, "PASSWORD=" + password}
 	})
@@ -153,7 +153,7 @@ func TestS41LoopsAndConsoles(t *testing.T) {
 			}
 		}
 	}
-	lent, alone := stopLent(), stopAlone()
+	lent, alone, took := stopLent(), stopAlone(), time.Since(began)
 	for _, dir := range append(dirs, x.dir) {
 		if dir == x.dir {
 			_ = os.Remove(filepath.Join(dir, "password")) // it is there by right
@@ -161,16 +161,16 @@ func TestS41LoopsAndConsoles(t *testing.T) {
 		scan(t, dir)
 	}
 	table(t, e, alone, lent, aloneAt.stats(), lentAt.stats(), people)
-	checkExperiment(t, e, lent, lentAt.stats(), people)
+	checkExperiment(t, e, took, lent, lentAt.stats(), people)
 }
 
-// checkExperiment holds what the experiment must show.
-func checkExperiment(t testing.TB, e experiment, lent map[string]int, st faulty.Stats, people seenOfPeople) {
+// checkExperiment holds what the experiment must show, which took longer than its length on a busy machine.
+func checkExperiment(t testing.TB, e experiment, took time.Duration, lent map[string]int, st faulty.Stats, people seenOfPeople) {
 	t.Helper()
 	if st.Logins != 1 || lent["401"] != 0 || lent["200"] == 0 {
 		t.Errorf("%d logins, %d × 401 at the loops, %d answers", st.Logins, lent["401"], lent["200"])
 	}
-	if most := int64(e.length/(e.life/2)) + 1; st.Refreshes > most {
+	if most := int64(took/(e.life/2)) + 1; st.Refreshes > most {
 		t.Errorf("%d refreshes, want at most %d", st.Refreshes, most)
 	}
 	for class, n := range st.MaxPerMinute {
@@ -183,7 +183,7 @@ func checkExperiment(t testing.TB, e experiment, lent map[string]int, st faulty.
 			t.Errorf("the loops saw %d × %s", lent[status], status)
 		}
 	}
-	if w := people.slowest(); w > unlessRace(3*time.Second, 5*time.Second) { // a call that waits for its budget waits five
+	if w := people.slowest(); w > pick(5*time.Second, 3*time.Second) { // a call that waits for its budget waits five
 		t.Errorf("a person waited %s", w)
 	}
 }
