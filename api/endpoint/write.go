@@ -268,6 +268,7 @@ type Wire struct {
 	customerByPost atomic.Bool // this service returns one customer by POST
 }
 
+// New returns a Wire with a client of its own.
 func New(opt api.Options) (*Wire, error) {
 	c, err := api.New(opt)
 	if err != nil {

@@ -408,6 +408,7 @@ func (a *App) AuthorizeSSH(over approval.RoleLookup) {
 	})
 }
 
+// HostName is this host in records and reports; "unknown" if the system does not tell it.
 func HostName() string {
 	h, err := os.Hostname()
 	if err != nil {

@@ -135,7 +135,7 @@ func (m *month) rows(t *testing.T) (hooks, records int) {
 }
 
 // TestFilesStopGrowing: a store that receives and writes the same each day is as large after 30 days as after ten, and
-// the trail verifies. In five days of PostgreSQL only rows are counted (TestTablesStopGrowing).
+// the trail verifies. In five days of PostgreSQL only rows are counted.
 // OPDECK_TEST_LONG=1 is 100,000 deliveries and 10,000 writes.
 func TestFilesStopGrowing(t *testing.T) {
 	racedetector.Skip(t)

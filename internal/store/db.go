@@ -63,6 +63,7 @@ type DB struct {
 	ownWrite atomic.Pointer[ownWrite] // SQLite file
 }
 
+// Engine is the engine of the database.
 func (db *DB) Engine() Engine { return db.engine }
 
 // Path is the SQLite file, "" otherwise.

@@ -158,8 +158,7 @@ func TestWidths(t *testing.T) {
 	d.Has("space shows it first.")
 }
 
-// TestANarrowAmountIsNeverAnother: the person made its column too narrow.
-// TestANarrowAmountSaysThatItIsCut: its leading digits, a sign and the currency are in
+// TestANarrowAmountSaysThatItIsCut: the person made its column too narrow. Its leading digits, a sign and the currency are in
 // the column, and the whole of it above the list.
 func TestANarrowAmountSaysThatItIsCut(t *testing.T) {
 	m := &memory{chosen: map[string][]string{"": {"amount:12", "id"}}}

@@ -173,7 +173,7 @@ opdeck checks an unknown write again, less and less often, until its outcome is 
 or for this long after it was sent. Then it reports "not seen", never "not done".`, positive),
 		}},
 		{at: toml.Key{"index"}, help: `
-A local mirror of operations, so that browsing costs no call.`, keys: []key{
+A local copy of operations, so that browsing costs no call.`, keys: []key{
 			row("enabled", &c.Index.Enabled, true, `
 false: opdeck writes nothing of it to disk, and reads nothing in the background.`),
 			row("max_age", &c.Index.MaxAge, seconds(60), `

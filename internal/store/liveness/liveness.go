@@ -63,6 +63,7 @@ type Listener struct {
 	held      map[int64]bool // advisory locks to take again after a reconnect
 }
 
+// NewListener connects to the database of db in the background and keeps that connection until Close.
 func NewListener(db *store.DB, log *slog.Logger) *Listener {
 	ctx, end := context.WithCancel(context.Background())
 	l := &Listener{db: db, log: log, ctx: ctx, end: end, done: make(chan struct{}),
@@ -72,6 +73,7 @@ func NewListener(db *store.DB, log *slog.Logger) *Listener {
 	return l
 }
 
+// Close ends the connection and waits for it.
 func (l *Listener) Close() error {
 	l.end()
 	<-l.done
