@@ -350,7 +350,7 @@ const classFrom = 100
 // offered returns the keys of a screen that are on: first the one that opens,
 // then in the order of the screen, which begins with its main act.
 func (s *window) offered(keys []keymap.Key) []keymap.Key {
-	at := slices.IndexFunc(keys, func(k keymap.Key) bool { return k.Name == s.keys.List.Open.Name })
+	at := keymap.Index(keys, s.keys.List.Open.Name)
 	if at <= 0 {
 		return keys
 	}
@@ -363,10 +363,10 @@ func (s *window) offered(keys []keymap.Key) []keymap.Key {
 // most important first, and to the others. Both margins stay empty.
 func (s *statusLine) hintLine(keys, last []keymap.Key) string {
 	left := make([]keymap.Key, 0, len(keys))
-	for _, k := range keys {
-		same := func(other keymap.Key) bool { return other.Name == k.Name }
-		if !k.Extra && k.Enabled() && !slices.ContainsFunc(last, same) && !slices.ContainsFunc(left, same) {
-			left = append(left, k)
+	for i := range keys {
+		k := &keys[i]
+		if !k.Extra && k.Enabled() && keymap.Index(last, k.Name) < 0 && keymap.Index(left, k.Name) < 0 {
+			left = append(left, *k)
 		}
 	}
 	room := s.win.w // a margin on each side, and no gap after the last one

@@ -267,6 +267,16 @@ func All(group any) []Key {
 	return out
 }
 
+// Index returns the index of the key of that name; negative: it is not among keys.
+func Index(keys []Key, name string) int {
+	for i := range keys { // a key is large
+		if keys[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
 // Join is several groups as one list, the first group's keys first.
 func Join(groups ...any) []Key {
 	var out []Key

@@ -260,7 +260,7 @@ func (l *List[T]) Keys() []keymap.Key {
 	usual = append(usual, keymap.All(k.Nav)...)
 	keys = slices.Grow(keys, len(usual))
 	for i := range usual {
-		if !has(keys, usual[i].Name) {
+		if keymap.Index(keys, usual[i].Name) < 0 {
 			keys = append(keys, usual[i])
 		}
 	}
@@ -268,16 +268,6 @@ func (l *List[T]) Keys() []keymap.Key {
 		return keys
 	}
 	return rowless(l, keys)
-}
-
-// has reports whether a key of that name is among keys.
-func has(keys []keymap.Key, name string) bool {
-	for i := range keys {
-		if keys[i].Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // rowless returns the keys of a list without rows: those for a row are off.
@@ -306,7 +296,7 @@ func rowless[T any](l *List[T], keys []keymap.Key) []keymap.Key {
 		case one.Name == k.List.Open.Name:
 			one.SetHelp(one.Help().Key, open)
 			one.Long = open
-		case has(keymap.All(k.Item), one.Name):
+		case keymap.Index(keymap.All(k.Item), one.Name) >= 0:
 			one.Extra = true
 		}
 	}
