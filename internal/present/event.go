@@ -136,18 +136,18 @@ type eventObject struct {
 
 func (p eventObject) sections() []Section {
 	e := p.Said
-	facts := p.common()
+	status := Fact{Label: "status", Value: hook.StatusText(p.Object, e.Status)}
+	var facts []Fact
 	var more []Section
 	switch {
 	case e.Operation != nil:
 		facts = p.operation()
 	case e.Client != nil:
 		c := e.Client
-		facts = append(Texts("cuid", string(e.CUID), "name", string(c.Name), "last name", string(c.Lastname)), facts...)
-		facts = append(facts, p.stamp("created", e.CreatedAt), p.stamp("updated", e.UpdatedAt),
-			p.stamp("onboarded", c.OnboardingAt))
+		facts = append(Texts("cuid", string(e.CUID), "name", string(c.Name), "last name", string(c.Lastname)), status,
+			p.stamp("created", e.CreatedAt), p.stamp("updated", e.UpdatedAt), p.stamp("onboarded", c.OnboardingAt))
 	case e.Account != nil:
-		facts, more = p.account()
+		facts, more = p.account(status)
 	case e.Counterparty != nil:
 		c := e.Counterparty
 		facts = Texts("id", string(e.ObjectID), "cuid", string(e.CUID), "description", string(c.Description))
@@ -155,16 +155,10 @@ func (p eventObject) sections() []Section {
 			facts = append(facts, Fact{Label: "account " + strconv.Itoa(i+1), Value: untrusted.Text(a.SUID).Line(100) + " " +
 				a.CurrencyISO.Line(12) + ", " + hook.StatusText(p.Object, a.Status), Long: true})
 		}
-	default:
-		facts = nil
 	}
 	name := safe(string(p.Object), 40)
 	facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Value == "" }) // what the event does not say
 	return append([]Section{{Title: name, Facts: under(strings.ToLower(name), facts)}}, more...)
-}
-
-func (p eventObject) common() []Fact {
-	return []Fact{{Label: "status", Value: hook.StatusText(p.Object, p.Said.Status)}}
 }
 
 func (p eventObject) operation() []Fact {
@@ -187,29 +181,30 @@ func (p eventObject) operation() []Fact {
 		out = append(out, Texts(side.label+" account", string(side.s.Account), side.label+" counterparty",
 			string(side.s.Beneficiar))...)
 	}
+	before := e
+	if p.Before != nil {
+		before = *p.Before
+	}
 	for _, a := range []struct {
-		label string
-		of    func(hook.Event) api.Amount
-	}{{"amount", func(e hook.Event) api.Amount { return e.SourceAmount }},
-		{"received", func(e hook.Event) api.Amount { return e.DestinationAmount }},
-		{"commission", func(e hook.Event) api.Amount { return e.CommissionAmount }},
-		{"balance", func(e hook.Event) api.Amount { return e.CurrentBalanceAmount }}} {
-		value := eventMoney(a.of(e))
-		if p.Before != nil {
-			if before := eventMoney(a.of(*p.Before)); before != value {
-				value = cmp.Or(before, "–") + " → " + cmp.Or(value, "–")
-			}
+		label   string
+		is, was api.Amount
+	}{{"amount", e.SourceAmount, before.SourceAmount}, {"received", e.DestinationAmount, before.DestinationAmount},
+		{"commission", e.CommissionAmount, before.CommissionAmount},
+		{"balance", e.CurrentBalanceAmount, before.CurrentBalanceAmount}} {
+		value, was := eventMoney(a.is), eventMoney(a.was)
+		if was != value {
+			value = cmp.Or(was, "–") + " → " + cmp.Or(value, "–")
 		}
 		out = append(out, Fact{Label: a.label, Value: value, Long: true})
 	}
 	return out
 }
 
-func (p eventObject) account() ([]Fact, []Section) {
+func (p eventObject) account(status Fact) ([]Fact, []Section) {
 	e, a := p.Said.Event, p.Said.Account
 	facts := Texts("id", string(e.ObjectID), "cuid", string(e.CUID), "name", string(a.Name), "number",
 		string(mask.NumberIf(a.Number, p.Masked)))
-	facts = append(append(append(facts, Fact{Label: "currency", Value: a.CurrencyISO.Line(12)}), p.common()...),
+	facts = append(facts, Fact{Label: "currency", Value: a.CurrencyISO.Line(12)}, status,
 		Fact{Label: "default", Value: eventFlag(a.IsDefault)},
 		Fact{Label: "balance", Value: eventMoney(e.CurrentBalanceAmount)},
 		Fact{Label: "hold", Value: eventMoney(api.Amount(a.Hold))})

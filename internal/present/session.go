@@ -279,13 +279,13 @@ var BorrowerColumns = []Column[session.Borrower]{
 	textColumn("role", field.Layout{HidePriority: 1}, func(b session.Borrower) string {
 		return strings.Trim(safe(b.Role, 40)+", "+safe(b.Priority, 40), ", ")
 	}),
-	{Name: "last", Layout: field.Layout{Title: "last"}, Cell: func(o Options, b session.Borrower) Cell {
+	column("last", field.Layout{}, func(o Options, b session.Borrower) Cell {
 		if !b.Running {
 			return Cell{Text: "ended", Tone: Dim}
 		}
 		ago, next := format.Ago(b.Last, o.Now)
 		return Cell{Text: "last " + ago, Tone: Dim, Until: next}
-	}},
+	}),
 }
 
 // InstanceColumns are the columns of the processes that share a session.
@@ -300,29 +300,29 @@ var InstanceColumns = []Column[session.Instance]{
 	textColumn("version", field.Layout{Min: 20, Flex: 1}, func(i session.Instance) string {
 		return "version " + safe(i.Owner.Version, 120)
 	}),
-	{Name: "seen", Layout: field.Layout{Title: "seen"}, Cell: func(o Options, i session.Instance) Cell {
+	column("seen", field.Layout{}, func(o Options, i session.Instance) Cell {
 		if i.Gone {
 			return Cell{Text: "ended", Tone: Dim}
 		}
 		ago, next := format.Ago(o.Now.Add(-i.Ago), o.Now)
 		return Cell{Text: "seen " + ago, Tone: Dim, Until: next}
-	}},
+	}),
 }
 
 // SessionEventColumns are the columns of the history of a session.
 var SessionEventColumns = []Column[session.Event]{
-	{Name: "at", Layout: field.Layout{Title: "at"}, Cell: func(o Options, e session.Event) Cell {
+	column("at", field.Layout{}, func(o Options, e session.Event) Cell {
 		return Cell{Text: o.clock(e.At), Tone: Dim}
-	}},
-	{Name: "result", Layout: field.Layout{Title: "result", Min: 30}, Cell: func(o Options, e session.Event) Cell {
+	}),
+	column("result", field.Layout{Min: 30}, func(o Options, e session.Event) Cell {
 		return sessionEvent(e).Cell(o)
-	}},
+	}),
 	textColumn("generation", field.Layout{Min: 13, HidePriority: 1}, func(e session.Event) string {
 		return fmt.Sprintf("generation %d", e.Gen)
 	}),
-	{Name: "why", Layout: field.Layout{Title: "why", Flex: 1}, Cell: func(_ Options, e session.Event) Cell {
+	column("why", field.Layout{Flex: 1}, func(_ Options, e session.Event) Cell {
 		return Cell{Text: sessionEventWhy(e), Tone: Dim}
-	}},
+	}),
 }
 
 // sessionEvent is what happened to the session.
@@ -435,10 +435,10 @@ var BudgetColumns = []Column[Budget]{
 	NumberColumn("waiting", field.Layout{}, func(b Budget) int64 { return int64(b.Waiting) }),
 }
 
-// class is the name of the class.
 // Held reports whether no call is sent because the service asked to wait.
 func (b Budget) Held() bool { return b.left(b.Blocked) > 0 }
 
+// class is the name of the class.
 func (b Budget) class() string { return safe(string(b.Class), 20) }
 
 // Look is bad if calls are throttled or exceeded the rate, and a warning if the next call waits. A budget of one call
@@ -562,8 +562,8 @@ var ConnectedColumns = []Column[presence.Place]{
 		}
 		return at
 	}),
-	{Name: "since", Layout: field.Layout{Title: "since"}, Cell: func(o Options, p presence.Place) Cell {
+	column("since", field.Layout{}, func(o Options, p presence.Place) Cell {
 		ago, next := format.Ago(p.Since, o.Now)
 		return Cell{Text: "since " + ago, Tone: Dim, Until: next}
-	}},
+	}),
 }
