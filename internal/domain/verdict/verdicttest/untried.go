@@ -9,6 +9,7 @@ func Untried() map[string]string {
 		"serve of another host is not seen":      "one machine has no other host; TestServeOfAHost",
 		"refresh fails, and again":               "as 500 everywhere",
 		"refresh never works":                    "it takes three lives of tokens; TestFromTheSourceToTheSentence",
+		"refresh is always refused":              "as refresh never works",
 		"36 store deleted":                       "only a process that has the file open knows; another one makes a new file",
 	}
 }
