@@ -81,13 +81,13 @@ func TestDocuments(t *testing.T) {
 func shared(t *testing.T, w *world, x *terminal, kind, token string) {
 	t.Helper()
 	cuid := ""
-	list, err := w.service.ShareTokens(t.Context())
+	list, err := w.service.Unshared(t.Context(), kind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range list {
-		if s.Kind == kind && s.Scenario == sandbox.ScenarioOK && strings.Contains(w.command("operation", "list", "--filter", "customer:"+s.Customer, "-o", "json"), s.Customer) {
-			cuid = s.Customer
+	for _, c := range list {
+		if strings.Contains(w.command("operation", "list", "--filter", "customer:"+c, "-o", "json"), c) {
+			cuid = c
 			break
 		}
 	}

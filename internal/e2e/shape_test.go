@@ -47,16 +47,11 @@ var screenShapes = []string{
 func journeyOf(t *testing.T, spec string) (w *world, cuid, token string) {
 	t.Helper()
 	w = newWorld(t, sandbox.Options{Operations: 40}, "")
-	list, err := w.service.ShareTokens(t.Context())
+	list, err := w.service.Unshared(t.Context(), "INDIVIDUAL")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range list {
-		if s.Kind == "INDIVIDUAL" && s.Scenario == sandbox.ScenarioOutstanding {
-			cuid, token = s.Customer, s.Token
-			break
-		}
-	}
+	cuid, token = list[0], "demo-individual-outstanding-1"
 	w.write("token", token+"\n")
 	w.faults(spec)
 	return w, cuid, token

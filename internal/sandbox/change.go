@@ -36,14 +36,8 @@ func (t Tx) Operations(tail string, args ...any) ([]json.RawMessage, error) {
 
 // Insert adds a pending operation, without an event if it is quiet, and returns its id.
 func (t Tx) Insert(created int64, quiet bool) (opid string, err error) {
-	if err := t.Unorder(); err != nil {
-		return "", err
-	}
 	return insertOne(t.call, t.Tx, newWorld(t.call.st.Seed), newcomer{created: created, quiet: quiet})
 }
-
-// Unorder says that operations come or go: their numbers are then no longer without gaps in the order of time.
-func (t Tx) Unorder() error { return breakOrder(t.call.ctx, t.Tx) }
 
 // Raise puts the event of a record, as it is now, into the outbox, if the settings request it.
 func (t Tx) Raise(kind, id string) error {

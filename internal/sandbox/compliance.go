@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"context"
+	"cmp"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,64 +28,52 @@ func share(c *call, in map[string]json.RawMessage) (any, error) {
 	}
 	reason, outstanding := "", []string{}
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		row, err := findCustomer(c.ctx, tx, c.params[0])
+		row, err := findCustomer(c.ctx, tx, c.param("cuid"))
 		switch {
 		case err != nil:
 			return err
 		case row.shared != 0:
 			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.cuid)
 		}
-		var t shareTokenRow
-		if t, reason, err = checkShareToken(c, tx, token, row); err != nil || reason != "" {
-			return err
-		}
-		outstanding, err = applyShare(c, tx, row, t)
+		reason, outstanding, err = applyToken(c, tx, token, &row)
 		return err
 	})
 	return object{"applied", reason == "", "message", reason, "outstanding", outstanding}, err
 }
 
-// checkShareToken returns the reason of a rejection, or "" and the token.
-func checkShareToken(c *call, tx *sql.Tx, token string, row customerRow) (t shareTokenRow, reason string, err error) {
-	err = tx.QueryRowContext(c.ctx, shareSelect+`token = ?`, token).Scan(t.columns()...)
-	if errors.Is(err, sql.ErrNoRows) {
-		demo, found := demoToken(token, c.at)
-		if !found {
-			return t, "The share token is unknown", nil
-		}
-		t, err = demo, nil
-	}
+// applyToken consumes a share token for a customer and returns what remains outstanding, or the reason of a rejection.
+// The identity provider's tokens are those that people can type: "demo-KIND-SCENARIO-ANYTHING" with KIND individual or
+// corporate. Each works once, so vary ANYTHING.
+func applyToken(c *call, tx *sql.Tx, token string, row *customerRow) (reason string, outstanding []string, err error) {
+	outstanding = []string{}
+	part := append(strings.SplitN(token, "-", 4), "", "", "")
+	kind, scenario := strings.ToUpper(part[1]), part[2]
+	used, err := count(c.ctx, tx, `SELECT count(*) FROM share WHERE token = ?`, token)
 	switch {
 	case err != nil:
-		return t, "", err
-	case t.used != 0:
-		return t, "The share token was already used", nil
-	case t.until <= c.at.UnixNano():
-		return t, "The share token has expired", nil
-	case t.Kind != row.kind:
-		return t, "The share token is for a customer of type " + t.Kind + ", this customer is of type " + row.kind, nil
-	case t.Customer != "" && t.Customer != row.cuid:
-		return t, "The share token was issued for another customer", nil
-	case t.Scenario == ScenarioRejected:
-		return t, "The shared profile is not verified", nil
-	}
-	return t, "", nil
-}
-
-// applyShare consumes the token and returns what remains outstanding.
-func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string, error) {
-	err := execute(c.ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, used) VALUES(?, ?, ?, ?, ?, ?)
-		ON CONFLICT(token) DO UPDATE SET used = excluded.used`,
-		t.Token, t.Kind, t.Scenario, t.Customer, t.until, c.at.UnixNano())
-	if err != nil {
-		return nil, err
-	}
-	outstanding := []string{}
-	if t.Scenario == ScenarioOutstanding {
+		return "", outstanding, err
+	case used > 0:
+		reason = "The share token was already used"
+	case part[0] != "demo" || kind != "INDIVIDUAL" && kind != "CORPORATE":
+		reason = "The share token is unknown"
+	case scenario == "expired":
+		reason = "The share token has expired"
+	case kind != row.kind:
+		reason = "The share token is for a customer of type " + kind + ", this customer is of type " + row.kind
+	case scenario == "rejected":
+		reason = "The shared profile is not verified"
+	case scenario == "outstanding" && kind == "CORPORATE":
+		outstanding = []string{"PROOF_OF_RESIDENCE", "UBO_POA"}
+	case scenario == "outstanding":
 		outstanding = []string{"PROOF_OF_RESIDENCE"}
-		if row.kind == "CORPORATE" {
-			outstanding = append(outstanding, "UBO_POA")
-		}
+	case scenario != "ok":
+		reason = "The share token is unknown"
+	}
+	if reason != "" {
+		return reason, outstanding, nil
+	}
+	if err := execute(c.ctx, tx, `INSERT INTO share(token) VALUES(?)`, token); err != nil {
+		return "", outstanding, err
 	}
 	row.shared = c.at.UnixNano()
 	row.setOutstanding(outstanding)
@@ -95,7 +81,7 @@ func applyShare(c *call, tx *sql.Tx, row customerRow, t shareTokenRow) ([]string
 		row.appStatus, row.application = appDraft, string(row.sharedApplication())
 	}
 	row.status = customerVerify
-	return outstanding, saveCustomer(c, tx, row)
+	return "", outstanding, saveCustomer(c, tx, *row)
 }
 
 // sharedApplication is the profile transferred by a token: the customer's own, for a company with its beneficiaries.
@@ -112,7 +98,7 @@ func (c *customerRow) sharedApplication() json.RawMessage {
 func webLink(c *call) (any, error) {
 	id := uuid.NewString()
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		row, err := findCustomer(c.ctx, tx, c.params[0])
+		row, err := findCustomer(c.ctx, tx, c.param("cuid"))
 		if err != nil {
 			return err
 		}
@@ -124,188 +110,38 @@ func webLink(c *call) (any, error) {
 
 // webLinkURL is the target of a compliance link: a page of this service.
 func webLinkURL(c *call, id string) string {
-	u := url.URL{Scheme: "http", Host: c.r.Host, Path: verifyPath + id}
-	if c.r.URL.Scheme != "" { // in-process
-		u.Scheme = c.r.URL.Scheme
-	}
-	return u.String()
+	return (&url.URL{Scheme: "http", Host: c.r.Host, Path: verifyPath + id}).String()
 }
 
 // verifyPath is the path of the pages behind compliance links.
 const verifyPath = "/sandbox/verify/"
 
-const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Verification (sandbox)</title>
-<body><dialog open><h1>Verification</h1><p>SETS</p>
-<form method="post"><button>Upload everything</button></form></dialog>`
+const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Verification (sandbox)</title>
+<dialog open><h1>Verification</h1><p>Received: SETS.</dialog>`
 
-// openVerify is the page of a compliance link. It opens once.
-func openVerify(c *call) (any, error) {
+// verify is the page of a compliance link: opening it, once, hands in what is outstanding.
+func verify(c *call) (any, error) {
 	var sets string
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(c.ctx, `UPDATE verifylink SET opened = ? WHERE id = ? AND opened = 0 AND until > ?`,
-			c.at.UnixNano(), c.params[0], c.at.UnixNano())
-		if err != nil {
+		rows, err := queryCustomers(c.ctx, tx, ` WHERE n = (SELECT customer FROM verifylink WHERE id = ? AND until > ?)`,
+			c.param("id"), c.at.UnixNano())
+		if err != nil || len(rows) == 0 {
+			return cmp.Or(err, error(refuse(http.StatusGone, "The link was used or has expired")))
+		}
+		if err := execute(c.ctx, tx, `DELETE FROM verifylink WHERE id = ?`, c.param("id")); err != nil {
 			return err
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, refuse(http.StatusGone, "The link was used or has expired"))
-		}
-		row, err := verifyCustomer(c, tx)
+		row := rows[0]
 		sets = strings.Join(row.outstanding(), ", ")
-		return err
-	})
-	if sets == "" {
-		sets = "Nothing is outstanding."
-	}
-	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-		body: []byte(strings.Replace(verifyPage, "SETS", sets, 1))}, err
-}
-
-// submitVerify submits what was outstanding.
-func submitVerify(c *call) (any, error) {
-	return action(true, "Documents received"), c.write(c.ctx, func(tx *sql.Tx) error {
-		row, err := verifyCustomer(c, tx)
-		if err != nil {
-			return err
-		}
 		row.setOutstanding(nil)
 		if row.appStatus == appNone {
 			row.appStatus, row.application = appDraft, string(row.defaultApplication())
 		}
 		return saveCustomer(c, tx, row)
 	})
-}
-
-func verifyCustomer(c *call, tx *sql.Tx) (customerRow, error) {
-	rows, err := queryCustomers(c.ctx, tx, ` WHERE n = (SELECT customer FROM verifylink WHERE id = ? AND opened > 0)`,
-		c.params[0])
-	if err == nil && len(rows) == 0 {
-		err = refuse(http.StatusNotFound, "The link is unknown or was not opened")
-	}
-	if err != nil {
-		return customerRow{}, err
-	}
-	return rows[0], nil
-}
-
-// shareTTL is how long a share token lives (spec, Limits rule 4).
-const shareTTL = 20 * time.Minute
-
-// Scenarios of share tokens.
-const (
-	ScenarioOK          = "ok"          // applied, nothing outstanding
-	ScenarioOutstanding = "outstanding" // applied, document sets outstanding
-	ScenarioRejected    = "rejected"    // the profile is not verified
-	ScenarioExpired     = "expired"     // 20 minutes are over
-	ScenarioWrongKind   = "wrong-kind"  // of the other kind of customer
-)
-
-// ShareToken is a token that the sandbox's identity provider has issued.
-type ShareToken struct {
-	Token    string    `json:"token"`
-	Kind     string    `json:"kind"` // INDIVIDUAL or CORPORATE
-	Scenario string    `json:"scenario"`
-	Customer string    `json:"customer"` // cuid it was issued for; "": any
-	Name     string    `json:"name,omitempty"`
-	Until    time.Time `json:"until"`
-	Used     bool      `json:"used"`
-}
-
-type shareTokenRow struct {
-	ShareToken
-	until, used int64
-}
-
-const shareSelect = `SELECT token, kind, scenario, customer, until, used FROM share WHERE `
-
-func (t *shareTokenRow) columns() []any {
-	return []any{&t.Token, &t.Kind, &t.Scenario, &t.Customer, &t.until, &t.used}
-}
-
-func (t shareTokenRow) public() ShareToken {
-	t.Until, t.Used = time.Unix(0, t.until).UTC(), t.used != 0
-	return t.ShareToken
-}
-
-// demoToken accepts tokens that people can type: "demo-KIND-SCENARIO-ANYTHING"
-// with KIND individual or corporate. It counts as issued when first shown; each
-// works once, so vary ANYTHING.
-func demoToken(token string, now time.Time) (t shareTokenRow, found bool) {
-	rest, found := strings.CutPrefix(token, "demo-")
-	kind, rest, dash := strings.Cut(rest, "-")
-	scenario, _, _ := strings.Cut(rest, "-")
-	kind = strings.ToUpper(kind)
-	if !found || !dash || kind != "INDIVIDUAL" && kind != "CORPORATE" {
-		return t, false
-	}
-	t.Token, t.Kind, t.Scenario, t.until = token, kind, scenario, now.Add(shareTTL).UnixNano()
-	switch scenario {
-	case ScenarioOK, ScenarioOutstanding, ScenarioRejected:
-	case ScenarioExpired:
-		t.until = now.UnixNano()
-	default:
-		return t, false
-	}
-	return t, true
-}
-
-// issueShare makes the identity provider issue a token that is ready to be tried.
-func issueShare(ctx context.Context, tx *sql.Tx, kind, scenario, customer string,
-	now time.Time) (t shareTokenRow, err error) {
-	t.Kind, t.Scenario, t.Customer, t.until = kind, scenario, customer, now.Add(shareTTL).UnixNano()
-	if scenario == ScenarioWrongKind {
-		t.Kind = map[string]string{"INDIVIDUAL": "CORPORATE", "CORPORATE": "INDIVIDUAL"}[kind]
-	}
-	t.Token = "sbxshare_" + base64.RawURLEncoding.EncodeToString(randomBytes(24))
-	err = execute(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until, ready) VALUES(?, ?, ?, ?, ?, 1)`,
-		t.Token, t.Kind, t.Scenario, t.Customer, t.until)
-	return t, err
-}
-
-// ShareTokens are tokens ready to be tried: for each customer that was not
-// shared yet one that applies, one that leaves document sets outstanding and
-// one of the wrong kind. Each has at least ten minutes left.
-func (s *store) ShareTokens(ctx context.Context) ([]ShareToken, error) {
-	var list []ShareToken
-	err := s.write(ctx, func(tx *sql.Tx) error {
-		now := s.clock()
-		if err := execute(ctx, tx, `DELETE FROM share WHERE ready = 1 AND used = 0 AND until < ?`,
-			now.Add(shareTTL/2).UnixNano()); err != nil {
-			return err
-		}
-		customers, err := queryCustomers(ctx, tx, ` WHERE shared = 0 ORDER BY n`)
-		if err != nil {
-			return err
-		}
-		for _, c := range customers {
-			if err := readyTokens(ctx, tx, c, now, &list); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return list, err
-}
-
-func readyTokens(ctx context.Context, tx *sql.Tx, c customerRow, now time.Time, list *[]ShareToken) error {
-	for _, scenario := range []string{ScenarioOK, ScenarioOutstanding, ScenarioWrongKind} {
-		var t shareTokenRow
-		ready, err := query(ctx, tx, (*shareTokenRow).columns,
-			shareSelect+`ready = 1 AND used = 0 AND customer = ? AND scenario = ? LIMIT 1`, c.cuid, scenario)
-		if err != nil {
-			return err
-		}
-		if len(ready) > 0 {
-			t = ready[0]
-		} else if t, err = issueShare(ctx, tx, c.kind, scenario, c.cuid, now); err != nil {
-			return err
-		}
-		t.Name = c.display
-		*list = append(*list, t.public())
-	}
-	return nil
+	page := strings.Replace(verifyPage, "SETS", cmp.Or(sets, "nothing was outstanding"), 1)
+	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		body: []byte(page)}, err
 }
 
 // States of a customer's application.
@@ -323,7 +159,7 @@ const (
 // getApplication: GET /v2/customer/{customerId}/application. It returns what was set, before that the customer's own
 // profile; either individual or corporate.
 func getApplication(c *call) (any, error) {
-	row, err := findCustomer(c.ctx, c.ro, c.params[0])
+	row, err := findCustomer(c.ctx, c.db, c.param("cuid"))
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +212,7 @@ func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 		return nil, refuse(http.StatusBadRequest, "Send either individual or corporate")
 	}
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		row, err := findCustomer(c.ctx, tx, c.params[0])
+		row, err := findCustomer(c.ctx, tx, c.param("cuid"))
 		if err != nil {
 			return err
 		}
@@ -397,7 +233,7 @@ func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 	a := jsonAnswer(http.StatusOK, action(true, "Application saved successfully"))
 	a.header["Deprecation"] = []string{"true"}
 	a.header["Link"] = []string{fmt.Sprintf(`</v2/compliance/%s/web_sdk_link>; rel="successor-version"`,
-		url.PathEscape(c.params[0]))}
+		url.PathEscape(c.param("cuid")))}
 	return a, err
 }
 
@@ -422,7 +258,7 @@ func checkApplication(body []byte, kind string) error {
 // finalize: PATCH /v2/customer/{customerId}/application; no body.
 func finalize(c *call) (any, error) {
 	return action(true, "Application submitted successfully"), c.write(c.ctx, func(tx *sql.Tx) error {
-		row, err := findCustomer(c.ctx, tx, c.params[0])
+		row, err := findCustomer(c.ctx, tx, c.param("cuid"))
 		switch {
 		case err != nil:
 			return err

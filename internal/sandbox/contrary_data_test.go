@@ -275,7 +275,7 @@ func TestVariants(t *testing.T) {
 		t.Errorf("the application shows the share: %v", v)
 	}
 	c.want(200, "PATCH", customer+"/application", nil)
-	if r := c.do("POST", customer, map[string]any{}); r.status != 405 {
+	if r := c.do("POST", customer, map[string]any{}); r.status != 404 {
 		t.Errorf("POST customer without the variant: %d", r.status)
 	}
 }

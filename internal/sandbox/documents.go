@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,11 +14,9 @@ import (
 	"image/png"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -34,7 +33,7 @@ const (
 // removeDocument: DELETE /v2/billing/operation/{id}/document/{documentId}. It removes the link only; the customer
 // keeps the document.
 func removeDocument(c *call) (any, error) {
-	opid, document := c.params[0], c.params[1]
+	opid, document := c.param("opid"), c.param("guid")
 	var out any
 	var refused *refusal
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
@@ -110,7 +109,7 @@ func attachDocument(c *call, in attachIn) (any, error) {
 	}
 	var out any
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		o, file, err := attachable(c, tx, c.params[0], in.DocumentID)
+		o, file, err := attachable(c, tx, c.param("opid"), in.DocumentID)
 		if err != nil {
 			return err
 		}
@@ -183,22 +182,22 @@ func (f *fileRow) render() any {
 
 // listFiles: GET /v2/customer/{customerId}/file.
 func listFiles(c *call) (any, error) {
-	if _, err := findCustomer(c.ctx, c.ro, c.params[0]); err != nil {
+	if _, err := findCustomer(c.ctx, c.db, c.param("cuid")); err != nil {
 		return nil, err
 	}
 	w := &where{}
-	w.equal("c.cuid", c.params[0])
+	w.equal("c.cuid", c.param("cuid"))
 	return listPage(c, fileFrom, w, "f.created DESC, f.n DESC", queryFiles, (*fileRow).render)
 }
 
 // downloadFile: GET /v2/customer/{customerId}/file/{id}.
 func downloadFile(c *call) (any, error) {
-	f, err := findFile(c.ctx, c.ro, c.params[0], c.params[1])
+	f, err := findFile(c.ctx, c.db, c.param("cuid"), c.param("guid"))
 	if err != nil {
 		return nil, err
 	}
 	var content []byte
-	if err := c.ro.QueryRowContext(c.ctx, `SELECT content FROM file WHERE n = ?`, f.n).Scan(&content); err != nil {
+	if err := c.db.QueryRowContext(c.ctx, `SELECT content FROM file WHERE n = ?`, f.n).Scan(&content); err != nil {
 		return nil, err
 	}
 	if content == nil {
@@ -238,7 +237,7 @@ func sampleContent(f fileRow) []byte {
 // document, or one attached to an operation, is refused.
 func deleteFile(c *call) (any, error) {
 	return action(true, "Document deleted successfully"), c.write(c.ctx, func(tx *sql.Tx) error {
-		f, err := findFile(c.ctx, tx, c.params[0], c.params[1])
+		f, err := findFile(c.ctx, tx, c.param("cuid"), c.param("file"))
 		if err != nil {
 			return err
 		}
@@ -250,7 +249,7 @@ func deleteFile(c *call) (any, error) {
 			return err
 		}
 		if links > 0 {
-			return refuse(http.StatusConflict, fmt.Sprintf("Document %s is attached to an operation", c.params[1]))
+			return refuse(http.StatusConflict, fmt.Sprintf("Document %s is attached to an operation", c.param("file")))
 		}
 		return execute(c.ctx, tx, `DELETE FROM file WHERE n = ?`, f.n)
 	})
@@ -288,107 +287,60 @@ func mediaType(header, name string) string {
 	return kind
 }
 
-func sizeText(n int64) string { return strconv.FormatInt(n/megabyte, 10) + " MB" }
+// largestUpload is above the limit of every kind.
+const largestUpload = 12 * megabyte
 
-// upload is what came in a multipart body.
-type upload struct {
-	fields  map[string]string
-	name    string
-	mime    string
-	content []byte
-	found   bool
-}
-
-// readUpload reads the parts customerId, attach, info and type.
-func readUpload(c *call) (upload, error) {
-	u := upload{fields: map[string]string{}}
-	reader, err := c.r.MultipartReader()
-	if err != nil {
-		return u, refuse(http.StatusUnsupportedMediaType, "Content-Type must be multipart/form-data")
-	}
-	for {
-		part, err := reader.NextPart()
-		if errors.Is(err, io.EOF) {
-			return u, nil
-		}
-		if err != nil {
-			return u, refuse(http.StatusBadRequest, "The multipart body is broken")
-		}
-		if err := u.part(part); err != nil {
-			return u, err
-		}
-	}
-}
-
-func (u *upload) part(p *multipart.Part) error {
-	if p.FormName() != "attach" {
-		value, err := io.ReadAll(io.LimitReader(p, 64<<10))
-		if err != nil {
-			return refuse(http.StatusBadRequest, "The multipart body is broken")
-		}
-		u.fields[p.FormName()] = string(value)
-		return nil
-	}
-	u.found, u.name = true, path.Base(strings.ReplaceAll(p.FileName(), `\`, "/"))
-	u.mime = mediaType(p.Header.Get("Content-Type"), u.name)
-	kind, known := fileKinds[u.mime]
-	if !known {
-		return refuse(http.StatusUnsupportedMediaType, "Files of this kind are not accepted: PDF, JPEG, PNG, Word and "+
-			"text are")
-	}
-	content, err := io.ReadAll(io.LimitReader(p, kind.limit+1))
-	if err != nil {
-		return refuse(http.StatusBadRequest, "The multipart body is broken")
-	}
-	if int64(len(content)) > kind.limit {
-		return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file is too large: the limit for %s is %s",
-			kind.name, sizeText(kind.limit)))
-	}
-	u.content = content
-	return nil
-}
-
-func (u *upload) check() error {
-	switch {
-	case u.fields["customerId"] == "":
-		return refuse(http.StatusBadRequest, "customerId is required")
-	case !u.found:
-		return refuse(http.StatusBadRequest, "attach is required")
-	case len(u.content) == 0:
-		return refuse(http.StatusBadRequest, "The file is empty")
-	}
-	if t := u.fields["type"]; t != "" && !slices.Contains(api.DocumentTypes(), t) {
-		return refuse(http.StatusBadRequest, "Unknown document type: "+t)
-	}
-	return nil
-}
-
-// uploadFile: POST /v2/customer/file.
+// uploadFile: POST /v2/customer/file, a form with the parts customerId, attach, info and type.
 func uploadFile(c *call) (any, error) {
-	u, err := readUpload(c)
-	if err == nil {
-		err = u.check()
+	if err := c.r.ParseMultipartForm(largestUpload); err != nil {
+		return nil, refuse(http.StatusUnsupportedMediaType, "The body is no multipart/form-data")
 	}
+	f, content, err := uploaded(c.r)
 	if err != nil {
 		return nil, err
 	}
-	kind := u.fields["type"]
-	if kind == "" {
-		kind = "OPERATION_DOCUMENT"
-	}
-	f := fileRow{guid: uuid.New(), name: u.name, mime: u.mime, size: int64(len(u.content)), kind: kind,
-		info: u.fields["info"], created: c.at.UnixNano()}
+	f.guid, f.created = uuid.New(), c.at.UnixNano()
 	err = c.write(c.ctx, func(tx *sql.Tx) error {
-		owner, err := findCustomer(c.ctx, tx, u.fields["customerId"])
+		owner, err := findCustomer(c.ctx, tx, c.r.FormValue("customerId"))
 		if err != nil {
 			return err
 		}
 		f.customer, f.cuid = owner.n, owner.cuid
-		return execute(c.ctx, tx, `INSERT INTO file(guid, store, customer, name, mime, size, kind, info, locked,
-			created, content) VALUES(?, 0, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
-			f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, u.content)
+		return execute(c.ctx, tx, `INSERT INTO file(guid, customer, name, mime, size, kind, info, locked,
+			created, content) VALUES(?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, content)
 	})
 	return f.render(), err
+}
+
+// uploaded is the file of a form with its content.
+func uploaded(r *http.Request) (f fileRow, content []byte, err error) {
+	if r.FormValue("customerId") == "" {
+		return f, nil, refuse(http.StatusBadRequest, "customerId is required")
+	}
+	part, header, err := r.FormFile("attach")
+	if err != nil {
+		return f, nil, refuse(http.StatusBadRequest, "attach is required")
+	}
+	if content, err = io.ReadAll(part); err != nil {
+		return f, nil, err
+	}
+	f = fileRow{name: path.Base(strings.ReplaceAll(header.Filename, `\`, "/")), size: header.Size,
+		kind: cmp.Or(r.FormValue("type"), "OPERATION_DOCUMENT"), info: r.FormValue("info")}
+	f.mime = mediaType(header.Header.Get("Content-Type"), f.name)
+	switch kind, known := fileKinds[f.mime]; {
+	case !known:
+		err = refuse(http.StatusUnsupportedMediaType,
+			"Files of this kind are not accepted: PDF, JPEG, PNG, Word and text are")
+	case f.size > kind.limit:
+		err = refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file is too large: the limit for %s is %d MB",
+			kind.name, kind.limit/megabyte))
+	case f.size == 0:
+		err = refuse(http.StatusBadRequest, "The file is empty")
+	case !slices.Contains(api.DocumentTypes(), f.kind):
+		err = refuse(http.StatusBadRequest, "Unknown document type: "+f.kind)
+	}
+	return f, content, err
 }
 
 // leastPicture is how large a sample picture is at least, in bytes: what is encoded has

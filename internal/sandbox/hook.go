@@ -315,11 +315,11 @@ func (s *courier) deliverDue(ctx context.Context, network *http.Client) time.Dur
 // due, it returns how long to sleep: forever if webhooks are off, or if they go to
 // a receiver in another process.
 func (s *courier) claim(ctx context.Context, receives bool) (st settings, d *delivery, wait time.Duration, err error) {
-	if st, err = loadSettings(ctx, s.ro); err != nil || !st.Hook.Enabled || st.Hook.URL == InProcessHook && !receives {
+	if st, err = loadSettings(ctx, s.db); err != nil || !st.Hook.Enabled || st.Hook.URL == InProcessHook && !receives {
 		return st, nil, 0, err
 	}
 	const waiting = ` FROM outbox WHERE state = 'waiting' ORDER BY next, id LIMIT 1`
-	if n, err := count(ctx, s.ro, `SELECT count(*) FROM (SELECT 1`+waiting+`)`); err != nil || n == 0 {
+	if n, err := count(ctx, s.db, `SELECT count(*) FROM (SELECT 1`+waiting+`)`); err != nil || n == 0 {
 		return st, nil, idlePoll, err
 	}
 	wait = idlePoll

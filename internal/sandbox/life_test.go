@@ -79,7 +79,7 @@ func TestLivingDates(t *testing.T) {
 	if len(days) < 60 {
 		t.Errorf("operations on %d days only", len(days))
 	}
-	waiting, err := queryCustomers(t.Context(), s.ro, ` WHERE status = 6`)
+	waiting, err := queryCustomers(t.Context(), s.db, ` WHERE status = 6`)
 	if err != nil || len(waiting) == 0 || now.UnixNano()-waiting[0].updated > int64(24*time.Hour) {
 		t.Errorf("who waits in VERIFY: %v %v", waiting, err)
 	}
@@ -194,7 +194,7 @@ func TestLivingKeepsHooks(t *testing.T) {
 	_ = s.Close()
 	s = alive(t, path, &clock{})
 	defer s.Close()
-	if st, err := loadSettings(t.Context(), s.ro); err != nil || st.Hook.URL != "http://127.0.0.1:1/mine" {
+	if st, err := loadSettings(t.Context(), s.db); err != nil || st.Hook.URL != "http://127.0.0.1:1/mine" {
 		t.Errorf("%v %v", st.Hook, err)
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 )
 
 const contractFile = "../../api/openapi.yaml"
+
+var wildcard = regexp.MustCompile(`\{(\w+)\}`)
 
 // TestContractIsTheRouteTable: the document and the service have the same endpoints.
 func TestContractIsTheRouteTable(t *testing.T) {
@@ -58,7 +61,7 @@ func TestHooksFollowTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, err := s.ro.QueryContext(t.Context(), `SELECT body FROM outbox`)
+	rows, err := s.db.QueryContext(t.Context(), `SELECT body FROM outbox`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,15 +88,15 @@ func TestHooksFollowTheContract(t *testing.T) {
 
 func contractChanges(t *testing.T, s *Service) [][2]string {
 	t.Helper()
-	ops, err := queryOperations(t.Context(), s.ro, `ORDER BY o.n LIMIT 25`)
+	ops, err := queryOperations(t.Context(), s.db, `ORDER BY o.n LIMIT 25`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	accounts, err := queryAccounts(t.Context(), s.ro, ` LIMIT 1`)
+	accounts, err := queryAccounts(t.Context(), s.db, ` LIMIT 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	payees, err := queryCounterparties(t.Context(), s.ro, ` LIMIT 1`)
+	payees, err := queryCounterparties(t.Context(), s.db, ` LIMIT 1`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/google/uuid"
@@ -14,11 +13,11 @@ import (
 
 // getOperation: GET /v2/billing/operation/{id}.
 func getOperation(c *call) (any, error) {
-	o, err := findOperation(c, c.ro, c.params[0])
+	o, err := findOperation(c, c.db, c.param("opid"))
 	if err != nil {
 		return nil, err
 	}
-	return showOperation(c, c.ro, o)
+	return showOperation(c, c.db, o)
 }
 
 func showOperation(c *call, q querier, o operationRow) (any, error) {
@@ -31,29 +30,20 @@ func showOperation(c *call, q querier, o operationRow) (any, error) {
 
 // operationTree: GET /v2/billing/operation/{id}/tree.
 func operationTree(c *call) (any, error) {
-	o, err := findOperation(c, c.ro, c.params[0])
+	o, err := findOperation(c, c.db, c.param("opid"))
 	if err != nil {
 		return nil, err
 	}
-	children, err := queryOperations(c.ctx, c.ro, `WHERE o.parent = ? ORDER BY o.n`, o.n)
+	children, err := queryOperations(c.ctx, c.db, `WHERE o.parent = ? ORDER BY o.n`, o.n)
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, c.ro, c.st.Seed, append([]operationRow{o}, children...))
+	list, err := renderAll(c.ctx, c.db, c.st.Seed, append([]operationRow{o}, children...))
 	if err != nil {
 		return nil, err
 	}
 	provider := encode(patch{"provider": patch{"name": "sample rail", "reference": "SBXP-" + o.opid(c.st.Seed)[:8]}})
 	return object{"item", mergePatch(list[0], provider), "children", list[1:]}, nil
-}
-
-// orderOf is the ORDER BY of a list, newest first. Numbers are enough, and fast, while they run in the order of time.
-func orderOf(c *call) (string, error) {
-	gaps, err := isIrregular(c.ctx, c.ro)
-	if err != nil || gaps {
-		return "o.created DESC, o.n", err
-	}
-	return "o.n", nil
 }
 
 // listOperations: GET /v2/billing/operation, newest first.
@@ -66,31 +56,19 @@ func listOperations(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	total, err := countOperations(c.ctx, c.ro, w)
+	total, err := count(c.ctx, c.db, `SELECT count(*) FROM operation o`+w.String(), w.args...)
 	if err != nil {
 		return nil, err
 	}
 	// The page is cut on ids alone: skipped rows are then never joined.
-	order, err := orderOf(c)
+	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY o.created DESC, o.n LIMIT ? OFFSET ?)
+		ORDER BY o.created DESC, o.n`
+	ops, err := queryOperations(c.ctx, c.db, tail, append(w.args, p.size, p.offset())...)
 	if err != nil {
 		return nil, err
 	}
-	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY ` + order +
-		` LIMIT ? OFFSET ?) ORDER BY ` + order
-	ops, err := queryOperations(c.ctx, c.ro, tail, append(w.args, p.size, p.offset())...)
-	if err != nil {
-		return nil, err
-	}
-	items, err := renderAll(c.ctx, c.ro, c.st.Seed, ops)
+	items, err := renderAll(c.ctx, c.db, c.st.Seed, ops)
 	return p.body(total, items), err
-}
-
-// countOperations knows the number of all operations without counting.
-func countOperations(ctx context.Context, q querier, w *where) (int64, error) {
-	if len(w.terms) == 0 {
-		return count(ctx, q, `SELECT value FROM counter WHERE name = 'operations'`)
-	}
-	return count(ctx, q, `SELECT count(*) FROM operation o`+w.String(), w.args...)
 }
 
 func operationFilter(c *call) (*where, error) {
@@ -108,54 +86,7 @@ func operationFilter(c *call) (*where, error) {
 	w.code("o.status", operationStatuses, q.Get("status"))
 	w.code("o.type", operationTypes, q.Get("type"))
 	w.code("o.pay", paymentTypes, q.Get("paymentType"))
-	return w, createdBetween(c, w)
-}
-
-// createdBetween turns bounds of time into bounds of numbers: operations are
-// numbered from the newest on.
-func createdBetween(c *call, w *where) error {
-	times := &where{}
-	if err := times.between(c, "", "fromCreatedAt", "toCreatedAt"); err != nil || len(times.terms) == 0 {
-		return err
-	}
-	gaps, err := isIrregular(c.ctx, c.ro)
-	if err == nil && gaps {
-		return w.between(c, "o.created", "fromCreatedAt", "toCreatedAt")
-	}
-	if err != nil {
-		return err
-	}
-	total, err := countOperations(c.ctx, c.ro, &where{})
-	if err != nil {
-		return err
-	}
-	for i, term := range times.terms {
-		bound, from := times.args[i].(int64), term == " >= ?"
-		n, err := numberAt(c.ctx, c.ro, int(total), bound, from)
-		if err != nil {
-			return err
-		}
-		if from {
-			w.add("o.n < ?", n)
-		} else {
-			w.add("o.n >= ?", n)
-		}
-	}
-	return nil
-}
-
-// numberAt returns the first number whose operation is older than bound, or with
-// equal false one that is as old as bound too.
-func numberAt(ctx context.Context, q querier, total int, bound int64, equal bool) (int, error) {
-	var failed error
-	n := sort.Search(total, func(n int) bool {
-		created, err := count(ctx, q, `SELECT created FROM operation WHERE n = ?`, n)
-		if err != nil {
-			failed = err
-		}
-		return created < bound || !equal && created == bound
-	})
-	return n, failed
+	return w, w.between(c, "o.created", "fromCreatedAt", "toCreatedAt")
 }
 
 // operationRow is an operation as stored, with what it refers to.

@@ -284,7 +284,7 @@ func TestGetOperation(t *testing.T) {
 			t.Errorf("%s: %d %s", id, r.status, r.body)
 		}
 	}
-	if r := c.do("PUT", "/v2/billing/operation", nil); r.status != 405 {
+	if r := c.do("PUT", "/v2/billing/operation", nil); r.status != 404 {
 		t.Errorf("wrong method: %d", r.status)
 	}
 	if r := c.do("GET", "/v2/nowhere", nil); r.status != 404 {

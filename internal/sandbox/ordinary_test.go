@@ -145,7 +145,7 @@ func TestWebhooksAgree(t *testing.T) {
 func learned(t *testing.T, s *Service, words map[string]string) int {
 	t.Helper()
 	var body string
-	if err := s.ro.QueryRowContext(t.Context(), `SELECT body FROM outbox ORDER BY id DESC LIMIT 1`).Scan(&body); err != nil {
+	if err := s.db.QueryRowContext(t.Context(), `SELECT body FROM outbox ORDER BY id DESC LIMIT 1`).Scan(&body); err != nil {
 		t.Fatal(err)
 	}
 	var e struct {

@@ -98,7 +98,7 @@ func listCustomers(c *call) (any, error) {
 
 // getCustomer: GET /v2/customer/{customerId}.
 func getCustomer(c *call) (any, error) {
-	row, err := findCustomer(c.ctx, c.ro, c.params[0])
+	row, err := findCustomer(c.ctx, c.db, c.param("cuid"))
 	return item(row.render()), err
 }
 
@@ -182,7 +182,7 @@ func listCounterparties(c *call) (any, error) {
 
 // getCounterparty: GET /v2/counterparty/{counterpartyId}.
 func getCounterparty(c *call) (any, error) {
-	p, err := findCounterparty(c.ctx, c.ro, c.params[0])
+	p, err := findCounterparty(c.ctx, c.db, c.param("counterparty"))
 	return item(p.render()), err
 }
 
@@ -260,7 +260,7 @@ func listAccounts(c *call) (any, error) {
 
 // getAccount: GET /v2/account/{id}.
 func getAccount(c *call) (any, error) {
-	a, err := findAccount(c.ctx, c.ro, c.params[0])
+	a, err := findAccount(c.ctx, c.db, c.param("account"))
 	return item(a.render()), err
 }
 
@@ -329,7 +329,7 @@ func reportOperations(c *call) (any, error) {
 		}
 		*at = n
 	}
-	rows, err := queryOperations(c.ctx, c.ro, `ORDER BY o.n LIMIT ? OFFSET ?`, p.size, p.offset())
+	rows, err := queryOperations(c.ctx, c.db, `ORDER BY o.n LIMIT ? OFFSET ?`, p.size, p.offset())
 	if err != nil {
 		return nil, err
 	}

@@ -8,14 +8,11 @@ import (
 	"io"
 	"maps"
 	"mime"
+	"net"
 	"net/http"
-	"net/http/httptrace"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"opdeck/api"
@@ -35,7 +32,6 @@ type route struct {
 	name    string // for package faulty; "": it never meets the route
 	handle  handler
 	class   limit.Class // of the recommended rates
-	known   bool        // without handle: other methods have the path
 }
 
 // table is what the service answers: the calls that package endpoint declares, and the page behind a compliance link.
@@ -69,8 +65,7 @@ func table() []route {
 		of(endpoint.ListUsers.Route, "users", listUsers),
 		of(endpoint.GetHooks.Route, "hook-get", getHook),
 		of(endpoint.SetHooks.Route, "hook-set", with(setHook)),
-		{pattern: "GET " + verifyPath + "{id}", handle: openVerify},
-		{pattern: "POST " + verifyPath + "{id}", handle: submitVerify},
+		{pattern: "GET " + verifyPath + "{id}", handle: verify},
 	}
 	for i := range routes {
 		_, path, _ := strings.Cut(routes[i].pattern, " ")
@@ -115,38 +110,14 @@ func classOf(path string) limit.Class {
 	return endpoint.ClassOf(path)
 }
 
-// newMux dispatches to serve.
+// newMux serves the routes. Unknown requests are counted too.
 func (s *Service) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, rt := range table() {
 		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
 	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route{class: classOf(r.URL.Path)}) })
 	return mux
-}
-
-// dispatch finds the endpoint of a request. Unknown requests are counted too.
-func (s *Service) dispatch(w http.ResponseWriter, r *http.Request) {
-	if _, pattern := s.mux.Handler(r); pattern != "" {
-		s.mux.ServeHTTP(w, r)
-		return
-	}
-	rt := route{class: classOf(r.URL.Path)}
-	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-		_, pattern := s.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
-		rt.known = rt.known || pattern != ""
-	}
-	s.serve(w, r, rt)
-}
-
-var wildcard = regexp.MustCompile(`\{(\w+)\}`)
-
-// params are the values of the pattern's wildcards in their order.
-func (rt route) params(r *http.Request) []string {
-	var values []string
-	for _, name := range wildcard.FindAllStringSubmatch(rt.pattern, -1) {
-		values = append(values, r.PathValue(name[1]))
-	}
-	return values
 }
 
 // call is one request in progress.
@@ -154,12 +125,14 @@ type call struct {
 	*store
 	ctx     context.Context // does not end with the caller: a received request is processed
 	r       *http.Request
-	params  []string // values of the pattern's wildcards
 	st      settings
 	at      time.Time // by the service's clock
 	warning string    // about the rate
 	token   string    // fingerprint of the access token
 }
+
+// param is the value of a wildcard of the route's path.
+func (c *call) param(name string) string { return c.r.PathValue(name) }
 
 // answer is a complete answer.
 type answer struct {
@@ -223,7 +196,7 @@ func failure(err error) answer {
 
 // serve handles a request: rate, authorization, handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
-	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, params: rt.params(r), at: s.clock()}
+	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, at: s.clock()}
 	body, err := any(nil), accept(c, rt)
 	if err == nil {
 		body, err = run(c, rt)
@@ -239,10 +212,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
 }
 
 func run(c *call, rt route) (any, error) {
-	switch {
-	case rt.known:
-		return nil, refuse(http.StatusMethodNotAllowed, "Method not allowed")
-	case rt.handle == nil:
+	if rt.handle == nil {
 		return nil, refuse(http.StatusNotFound, "Not found")
 	}
 	if !rt.open() {
@@ -325,11 +295,11 @@ func listPage[T any](c *call, from string, w *where, order string,
 	if err != nil {
 		return nil, err
 	}
-	total, err := count(c.ctx, c.ro, `SELECT count(*)`+from+w.String(), w.args...)
+	total, err := count(c.ctx, c.db, `SELECT count(*)`+from+w.String(), w.args...)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := fetch(c.ctx, c.ro, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`,
+	rows, err := fetch(c.ctx, c.db, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`,
 		append(w.args, p.size, p.offset())...)
 	items := make([]any, len(rows))
 	for i := range rows {
@@ -481,134 +451,39 @@ func merge(base, over map[string]any) {
 	}
 }
 
-// Transport returns a RoundTripper that passes requests to the service in this process: no port, any host name. It
-// behaves like a connection: bodies stream both ways, a cancelled context ends the wait (a received request is still
-// processed), a dropped answer is an error.
-func (s *Service) Transport() http.RoundTripper { return inProcess{s.Handler(), "in-process"} }
+// Transport returns a RoundTripper that passes requests to the service in this process: no port, any host name.
+func (s *Service) Transport() http.RoundTripper { return inProcess(s.Handler()) }
 
-type inProcess struct {
-	handler http.Handler
-	from    string // the address that the handler sees
-}
-
-// RoundTrip serves one request.
-func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx := r.Context()
-	if err := ctx.Err(); err != nil {
-		if r.Body != nil {
-			r.Body.Close()
-		}
-		return nil, err
+// inProcess passes each request to a handler over a connection of its own in memory, also those for https addresses.
+func inProcess(handler http.Handler) http.RoundTripper {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		server := &http.Server{Handler: handler}
+		_ = server.Serve(&single{conn: memoryConn{far}}) // it ends at once; the connection is served until it is closed
+		return near, nil
 	}
-	in := r.Clone(ctx)
-	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), t.from
-	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
-	if in.Host == "" {
-		in.Host = r.URL.Host
+	return &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, DisableCompression: true}
+}
+
+// memoryConn is a connection in memory that shows a loopback address.
+type memoryConn struct{ net.Conn }
+
+// RemoteAddr implements net.Conn.
+func (memoryConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// single is a listener that accepts one connection.
+type single struct{ conn net.Conn }
+
+// Accept implements net.Listener.
+func (l *single) Accept() (conn net.Conn, err error) {
+	if conn, l.conn = l.conn, nil; conn == nil {
+		return nil, net.ErrClosed
 	}
-	if in.Body == nil {
-		in.Body = http.NoBody
-	}
-	// From here on the request may be processed; with this hook, as with a connection, callers know whether a failed
-	// one was certainly not sent.
-	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{})
-	}
-	reader, writer := io.Pipe()
-	w := &pipeWriter{header: http.Header{}, body: writer, ready: make(chan struct{})}
-	go t.run(w, in)
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
-		reader.CloseWithError(ctx.Err())
-		return nil, ctx.Err()
-	}
-	if w.failed != nil {
-		return nil, w.failed
-	}
-	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(ctx.Err()) })
-	return &http.Response{
-		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1",
-		ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.sent, Body: &pipeBody{reader, stop}, ContentLength: contentLength(w.sent), Request: r,
-	}, nil
+	return conn, nil
 }
 
-// run serves the request and closes its body.
-func (t inProcess) run(w *pipeWriter, r *http.Request) {
-	defer r.Body.Close()
-	defer func() {
-		switch p := recover(); {
-		case p == nil:
-			w.finish(nil)
-		case p == http.ErrAbortHandler:
-			w.finish(io.ErrUnexpectedEOF)
-		default:
-			w.finish(errors.New("sandbox: the service failed"))
-			panic(p)
-		}
-	}()
-	t.handler.ServeHTTP(w, r)
-}
+// Close implements net.Listener.
+func (l *single) Close() error { return nil }
 
-// pipeWriter is the answer's side of an in-process call.
-type pipeWriter struct {
-	header http.Header
-	body   *io.PipeWriter
-	once   sync.Once
-	ready  chan struct{} // closed once sent or failed are set
-	sent   http.Header
-	status int
-	failed error
-	broken error // what an aborted answer ends with; nil: unexpected EOF
-}
-
-func (w *pipeWriter) Header() http.Header { return w.header }
-
-func (w *pipeWriter) WriteHeader(status int) {
-	w.once.Do(func() {
-		w.status, w.sent = status, w.header.Clone()
-		close(w.ready)
-	})
-}
-
-func (w *pipeWriter) Write(b []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(b)
-}
-
-// Flush does nothing: every write is handed over at once.
-func (w *pipeWriter) Flush() {}
-
-// Reset makes the abort that follows look like a reset connection.
-func (w *pipeWriter) Reset() { w.broken = syscall.ECONNRESET }
-
-func (w *pipeWriter) finish(err error) {
-	if err != nil && w.broken != nil {
-		err = w.broken
-	}
-	w.once.Do(func() {
-		w.failed, w.status, w.sent = err, http.StatusOK, w.header.Clone()
-		close(w.ready)
-	})
-	w.body.CloseWithError(err) // nil: EOF
-}
-
-type pipeBody struct {
-	*io.PipeReader
-	stop func() bool
-}
-
-// Close discards the rest of the answer.
-func (b *pipeBody) Close() error {
-	b.stop()
-	return b.PipeReader.Close()
-}
-
-func contentLength(h http.Header) int64 {
-	n, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
-	if err != nil {
-		return -1
-	}
-	return n
-}
+// Addr implements net.Listener.
+func (l *single) Addr() net.Addr { return memoryConn{}.RemoteAddr() }

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// seedData fills a new file. Rows of operations and files are inserted many
-// at a time, which is what makes a million of them bearable.
+// seedData fills a new file.
 func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 	w := upToNow(st)
 	for _, f := range []func(context.Context, *sql.Tx, *world) error{seedCustomers, seedAccounts, seedPayees,
@@ -18,15 +17,15 @@ func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 			return err
 		}
 	}
-	if err := seedOperations(ctx, tx, w, st.Operations); err != nil {
-		return err
-	}
-	return execute(ctx, tx, `INSERT INTO counter(name, value) VALUES('operations', ?)`, st.Operations)
+	return seedOperations(ctx, tx, w, st.Operations)
 }
 
 func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(ctx, tx, 10, `INSERT INTO customer(n, cuid, puid, type, status, display, name, lastname, company,
+	add, err := inserter(ctx, tx, `customer(n, cuid, puid, type, status, display, name, lastname, company,
 		comment, email, phone, created, updated, onboarded)`)
+	if err != nil {
+		return err
+	}
 	for i, p := range people {
 		d := newDice(w.seed, saltCustomer, i)
 		created := w.newest - int64(i+30)*31*int64(time.Hour)
@@ -35,11 +34,13 @@ func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
 		if p.status == 3 {
 			onboarded = created + 3*int64(time.Hour)
 		}
-		b.add(i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
+		if err := add(i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
 			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, w.touched(i, p.status, created),
-			onboarded)
+			onboarded); err != nil {
+			return err
+		}
 	}
-	return b.flush()
+	return nil
 }
 
 // touched is when customer i changed last. In data that run up to now, customers in
@@ -52,8 +53,11 @@ func (w *world) touched(i, status int, created int64) int64 {
 }
 
 func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(ctx, tx, 10, `INSERT INTO account(n, id, customer, name, number, currency, status, is_default,
+	add, err := inserter(ctx, tx, `account(n, id, customer, name, number, currency, status, is_default,
 		associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`)
+	if err != nil {
+		return err
+	}
 	for i, a := range w.accounts {
 		d := newDice(w.seed, saltAccount, i+1000)
 		cents := d.usualCents()
@@ -73,29 +77,35 @@ func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
 			patch{"id": "1", "key": "Account number", "value": a.number, "order": 1},
 			patch{"id": "2", "key": "Bank", "value": banks[i%len(banks)], "order": 2}}}})
 		created := w.newest - int64(i+60)*17*int64(time.Hour)
-		b.add(i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id,
+		if err := add(i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id,
 			associate,
-			bal.units, bal.nanos, hold.units, hold.nanos, string(req), created, created)
+			bal.units, bal.nanos, hold.units, hold.nanos, string(req), created, created); err != nil {
+			return err
+		}
 	}
-	return b.flush()
+	return nil
 }
 
 func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(ctx, tx, 10,
-		`INSERT INTO counterparty(n, suid, customer, name, bank, description, profile, created, updated)`)
+	add, err := inserter(ctx, tx, `counterparty(n, suid, customer, name, bank, description, profile, created, updated)`)
+	if err != nil {
+		return err
+	}
 	for i, p := range w.payees {
 		profile := encode(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1),
 			"phoneNumber": fmt.Sprintf("+1555%07d", i),
 			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US",
 				"postalCode": "00000"}})
 		created := w.newest - int64(i+40)*29*int64(time.Hour)
-		b.add(i, p.suid, p.customer, p.name, p.bank, "supplier", string(profile), created, created)
+		if err := add(i, p.suid, p.customer, p.name, p.bank, "supplier", string(profile), created, created); err != nil {
+			return err
+		}
 	}
-	if err := b.flush(); err != nil {
+	add, err = inserter(ctx, tx, `cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created,
+		updated)`)
+	if err != nil {
 		return err
 	}
-	b = newBulk(ctx, tx, 10,
-		`INSERT INTO cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created, updated)`)
 	for i, t := range w.targets {
 		created := w.newest - int64(i+20)*13*int64(time.Hour)
 		status := 3
@@ -106,22 +116,30 @@ func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
 		if i%2 == 1 {
 			kind = "SAVING"
 		}
-		b.add(i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]], created,
-			created)
+		if err := add(i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]],
+			created,
+			created); err != nil {
+			return err
+		}
 	}
-	return b.flush()
+	return nil
 }
 
 // seedFreeFiles gives every customer two documents that no operation has yet.
 func seedFreeFiles(ctx context.Context, tx *sql.Tx, w *world) error {
-	b := newBulk(ctx, tx, 10, fileInsert)
-	for i := range 2 * len(people) {
-		b.add(w.sampleFile(-1-i, i/2, false, w.newest-int64(i)*int64(time.Hour))...)
+	add, err := inserter(ctx, tx, fileColumns)
+	if err != nil {
+		return err
 	}
-	return b.flush()
+	for i := range 2 * len(people) {
+		if err := add(w.sampleFile(-1-i, i/2, false, w.newest-int64(i)*int64(time.Hour))...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-const fileInsert = `INSERT INTO file(n, guid, store, customer, name, mime, size, kind, info, locked, created)`
+const fileColumns = `file(n, guid, customer, name, mime, size, kind, info, locked, created)`
 
 var sampleNames = []sampleDoc{
 	{"invoice.pdf", "application/pdf", "OPERATION_DOCUMENT", "Invoice"},
@@ -149,36 +167,55 @@ func (w *world) sampleFile(n, customer int, locked bool, created int64) []any {
 	if strings.HasPrefix(s.mime, "image/") {
 		size = max(size, leastPicture)
 	}
-	return []any{n, id[:], 0, customer, s.name, s.mime, size, s.kind, s.info, locked, created}
+	return []any{n, id[:], customer, s.name, s.mime, size, s.kind, s.info, locked, created}
 }
 
 // fileNumber is the number of document k of operation n.
 func fileNumber(n, k int) int { return n*8 + k + 1 }
 
 func seedOperations(ctx context.Context, tx *sql.Tx, w *world, count int) error {
-	ops := newBulk(ctx, tx, 50, `INSERT INTO operation(n, status, type, pay, flags, parent, customer, account, account2,
+	add, err := inserter(ctx, tx, `operation(n, status, type, pay, flags, parent, customer, account, account2,
 		cpaccount, created, updated)`)
-	files := newBulk(ctx, tx, 50, fileInsert)
-	links := newBulk(ctx, tx, 100, `INSERT INTO link(op, file, name)`)
+	if err != nil {
+		return err
+	}
+	attach, err := attacher(ctx, tx, w)
+	if err != nil {
+		return err
+	}
 	for n := range count {
 		o := w.draft(n)
-		ops.add(n, o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2), null(o.target),
-			o.created, o.updated)
+		if err := add(n, o.status, o.typ, o.pay, o.flags, null(o.parent), o.customer, o.account, null(o.account2),
+			null(o.target), o.created, o.updated); err != nil {
+			return err
+		}
 		for k := range o.documents {
 			locked := (o.documentBy+k)%o.lockedOneOf == 0
 			if n < 2 {
 				locked = k == 2
 			}
-			files.add(w.sampleFile(fileNumber(n, k), o.customer, locked, o.created)...)
-			links.add(n, fileNumber(n, k), "")
-		}
-	}
-	for _, b := range []*bulk{ops, files, links} {
-		if err := b.flush(); err != nil {
-			return err
+			if err := attach(n, k, o.customer, locked, o.created); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// attacher makes document k of operation n.
+func attacher(ctx context.Context, tx *sql.Tx, w *world) (func(n, k, customer int, locked bool, created int64) error,
+	error) {
+	file, err := inserter(ctx, tx, fileColumns)
+	if err != nil {
+		return nil, err
+	}
+	link, err := inserter(ctx, tx, `link(op, file, name)`)
+	return func(n, k, customer int, locked bool, created int64) error {
+		if err := file(w.sampleFile(fileNumber(n, k), customer, locked, created)...); err != nil {
+			return err
+		}
+		return link(n, fileNumber(n, k), "")
+	}, err
 }
 
 func null(n int) any {
@@ -188,52 +225,13 @@ func null(n int) any {
 	return n
 }
 
-// bulk inserts rows in groups with one prepared statement.
-type bulk struct {
-	ctx           context.Context
-	tx            *sql.Tx
-	insert        string
-	columns, rows int
-	stmt          *sql.Stmt
-	args          []any
-	err           error // the first one; it stops the inserts
-}
-
-// newBulk inserts rows at a time; insert ends with the columns in parentheses.
-func newBulk(ctx context.Context, tx *sql.Tx, rows int, insert string) *bulk {
-	columns := strings.Count(insert, ",") + 1
-	return &bulk{ctx: ctx, tx: tx, insert: insert, columns: columns, rows: rows, args: make([]any, 0, columns*rows)}
-}
-
-func (b *bulk) query(rows int) string {
-	return b.insert + " VALUES " + strings.TrimSuffix(strings.Repeat("("+marks(b.columns)+"),", rows), ",")
-}
-
-func (b *bulk) add(row ...any) {
-	if b.err != nil {
-		return
-	}
-	if b.args = append(b.args, row...); len(b.args) < b.columns*b.rows {
-		return
-	}
-	if b.stmt == nil {
-		if b.stmt, b.err = b.tx.PrepareContext(b.ctx, b.query(b.rows)); b.err != nil {
-			return
-		}
-	}
-	_, b.err = b.stmt.ExecContext(b.ctx, b.args...)
-	b.args = b.args[:0]
-}
-
-// flush writes the rest and returns the first error; b must not be used afterwards.
-func (b *bulk) flush() error {
-	if b.stmt != nil {
-		defer b.stmt.Close()
-	}
-	if len(b.args) > 0 && b.err == nil {
-		_, b.err = b.tx.ExecContext(b.ctx, b.query(len(b.args)/b.columns), b.args...)
-	}
-	return b.err
+// inserter prepares an insert of one row into the columns of a table, "table(column, column)".
+func inserter(ctx context.Context, tx *sql.Tx, into string) (func(row ...any) error, error) {
+	stmt, err := tx.PrepareContext(ctx, `INSERT INTO `+into+` VALUES(`+marks(strings.Count(into, ",")+1)+`)`)
+	return func(row ...any) error {
+		_, err := stmt.ExecContext(ctx, row...)
+		return err
+	}, err
 }
 
 // insertedFrom is the number of the first inserted operation, above all numbers of sample data.
@@ -263,12 +261,10 @@ func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := w.sampleFile(fileNumber(n, 0), o.customer, false, created)
-	if err := execute(c.ctx, tx, fileInsert+` VALUES(`+marks(len(file))+`)`, file...); err != nil {
-		return "", err
+	attach, err := attacher(c.ctx, tx, w)
+	if err == nil {
+		err = attach(n, 0, o.customer, false, created)
 	}
-	err = execute(c.ctx, tx, `INSERT INTO link(op, file, name) VALUES(?, ?, '');
-		UPDATE counter SET value = value + 1 WHERE name = 'operations'`, n, fileNumber(n, 0))
 	if err != nil {
 		return "", err
 	}
@@ -280,15 +276,4 @@ func insertOne(c *call, tx *sql.Tx, w *world, in newcomer) (string, error) {
 		err = raiseOperation(c, tx, ops[0])
 	}
 	return ops[0].opid(c.st.Seed), err
-}
-
-// breakOrder records that the numbers of operations are no longer consecutive in time order; lists are then sorted by
-// time.
-func breakOrder(ctx context.Context, tx *sql.Tx) error {
-	return execute(ctx, tx, `CREATE INDEX IF NOT EXISTS operation_created ON operation(created, n)`)
-}
-
-func isIrregular(ctx context.Context, q querier) (bool, error) {
-	n, err := count(ctx, q, `SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'operation_created'`)
-	return n > 0, err
 }

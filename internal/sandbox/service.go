@@ -48,10 +48,8 @@
 //
 // # Share tokens
 //
-// "opdeck sandbox" prints tokens that are ready. A token that people can type is
-// demo-KIND-SCENARIO-ANYTHING: KIND individual or corporate, SCENARIO ok, outstanding,
-// rejected or expired. It counts as issued when it is first shown and works once, so
-// vary ANYTHING.
+// People type them: demo-KIND-SCENARIO-ANYTHING with KIND individual or corporate and SCENARIO ok, outstanding,
+// rejected or expired. Each works once, so vary ANYTHING.
 //
 // # Webhooks
 //
@@ -89,8 +87,7 @@ import (
 // file: several Services on it, in one process or many, are one server.
 type Service struct {
 	*store
-	mux     *http.ServeMux
-	handler http.Handler // mux, or what Options.Around returned
+	handler http.Handler // of the routes, or what Options.Around returned
 	courier courier
 
 	running context.Context // ends with Close; for work that outlives the call that started it
@@ -110,16 +107,15 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		return nil, fmt.Errorf("sandbox: open data: %w", err)
 	}
 	s := &Service{store: data, courier: courier{store: data}}
-	s.mux = s.newMux()
 	if o.Fresh || o.Living {
 		if err := s.catchUp(ctx); err != nil {
-			s.closePools()
+			s.db.Close()
 			return nil, fmt.Errorf("sandbox: bring the data up to now: %w", err)
 		}
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
 	s.Go(s.courier.deliver)
-	s.handler = http.HandlerFunc(s.dispatch)
+	s.handler = s.newMux()
 	if o.Around != nil {
 		s.handler = o.Around(s, s.handler)
 	}
@@ -131,7 +127,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 func (s *Service) Close() error {
 	s.stop()
 	s.work.Wait()
-	return s.closePools()
+	return s.db.Close()
 }
 
 // Handler serves the service's paths.
@@ -193,7 +189,7 @@ type settings struct {
 	Login       string `json:"login"`
 	Password    string `json:"password"`
 	UserID      string `json:"user_id"`
-	TOTPSecret  string `json:"totp_secret"`  // base32; a code is then demanded at every login and refresh
+	LoginCode   string `json:"login_code"`   // of a second factor, then demanded at every login and refresh
 	StrictLogin bool   `json:"strict_login"` // a login kills older refresh tokens too
 	SigningKey  []byte `json:"signing_key"`
 
@@ -296,11 +292,7 @@ func (s *Service) Serve(ctx context.Context, addr string, out io.Writer) error {
 }
 
 func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer) error {
-	st, err := loadSettings(ctx, s.ro)
-	if err != nil {
-		return err
-	}
-	tokens, err := s.ShareTokens(ctx)
+	st, err := loadSettings(ctx, s.db)
 	if err != nil {
 		return err
 	}
@@ -311,19 +303,13 @@ func (s *Service) printBanner(ctx context.Context, addr net.Addr, out io.Writer)
 	}
 	fmt.Fprintf(out, "Access tokens live %s, refresh tokens %s\n", time.Duration(st.AccessTTL),
 		time.Duration(st.RefreshTTL))
-	if n, err := count(ctx, s.ro, `SELECT value FROM counter WHERE name = 'operations'`); err == nil {
+	if n, err := count(ctx, s.db, `SELECT count(*) FROM operation`); err == nil {
 		fmt.Fprintf(out, "%d operations\n", n)
-	}
-	fmt.Fprintln(out, "\nShare tokens (20 minutes, once each):")
-	for i, t := range tokens {
-		if i >= 6 {
-			break
-		}
-		fmt.Fprintf(out, "  %-22s  %-10s  %-11s  %s\n", t.Customer, t.Kind, t.Scenario, t.Token)
 	}
 	hook, err := url.Parse(st.Hook.URL)
 	receives := err == nil && hook.Host != ""
-	fmt.Fprintf(out, "Tokens to type: demo-individual-ok-1, demo-corporate-outstanding-1 (any ending, once each)\n\n"+
+	fmt.Fprintln(out, "\nShare tokens: demo-individual-ok-1, demo-corporate-outstanding-1 (any ending, once each)")
+	fmt.Fprintf(out, "\n"+
 		"Where the console runs:\n\nexport OPDECK_PASSWORD=%s\n", st.Password)
 	if receives {
 		fmt.Fprintf(out, "export OPDECK_HOOK_SECRET=%s\n", st.Hook.JWTSecret)
@@ -359,7 +345,7 @@ func listUsers(c *call) (any, error) {
 		return nil, err
 	}
 	items := []any{object{"id", 1, "uuid", c.st.UserID, "username", c.st.Login, "status", "ACCEPT", "is2fa",
-		c.st.TOTPSecret != "", "isDeleted", false}}
+		c.st.LoginCode != "", "isDeleted", false}}
 	return p.body(1, items[min(p.offset(), 1):]), nil
 }
 

@@ -10,12 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	sqlite "modernc.org/sqlite"
 )
 
-const schemaVersion = 1
+const schemaVersion = 2
 
 // schema: times are Unix nanoseconds; ids of operations are made from their
 // number (see opidOf), those of files are 16 bytes; the
@@ -42,7 +43,7 @@ CREATE TABLE cpaccount(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, counterpa
 CREATE TABLE operation(n INTEGER PRIMARY KEY, status INTEGER NOT NULL, type INTEGER NOT NULL, pay INTEGER NOT NULL,
   flags INTEGER NOT NULL, parent INTEGER, customer INTEGER NOT NULL, account INTEGER NOT NULL, account2 INTEGER,
   cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL);
-CREATE TABLE file(n INTEGER PRIMARY KEY, guid BLOB NOT NULL, store INTEGER NOT NULL, customer INTEGER NOT NULL,
+CREATE TABLE file(n INTEGER PRIMARY KEY, guid BLOB NOT NULL, customer INTEGER NOT NULL,
   name TEXT NOT NULL, mime TEXT NOT NULL, size INTEGER NOT NULL, kind TEXT NOT NULL, info TEXT NOT NULL,
   locked INTEGER NOT NULL, created INTEGER NOT NULL, content BLOB);
 CREATE TABLE link(op INTEGER NOT NULL, file INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(op,
@@ -55,10 +56,8 @@ CREATE TABLE pair(id INTEGER PRIMARY KEY, access TEXT NOT NULL UNIQUE, refresh T
 CREATE TABLE request(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, class TEXT NOT NULL);
 CREATE INDEX request_class ON request(class, at);
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE share(token TEXT PRIMARY KEY, kind TEXT NOT NULL, scenario TEXT NOT NULL, customer TEXT NOT NULL,
-  until INTEGER NOT NULL, used INTEGER NOT NULL DEFAULT 0, ready INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
-CREATE TABLE verifylink(id TEXT PRIMARY KEY, customer INTEGER NOT NULL, until INTEGER NOT NULL,
-  opened INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE share(token TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE verifylink(id TEXT PRIMARY KEY, customer INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE outbox(id INTEGER PRIMARY KEY, hook_id TEXT NOT NULL, hook_type INTEGER NOT NULL, body TEXT NOT NULL,
   created INTEGER NOT NULL, next INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL DEFAULT '', state TEXT NOT NULL DEFAULT 'waiting');
@@ -67,13 +66,14 @@ CREATE INDEX outbox_next ON outbox(next) WHERE state = 'waiting';
 
 // indexes are created after the sample data, which is several times faster.
 const indexes = `
+CREATE INDEX operation_created ON operation(created DESC, n);
 CREATE INDEX operation_status ON operation(status);
 CREATE INDEX operation_account ON operation(account);
 CREATE INDEX operation_account2 ON operation(account2) WHERE account2 IS NOT NULL;
 CREATE INDEX operation_customer ON operation(customer);
 CREATE INDEX operation_parent ON operation(parent) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX file_guid ON file(guid);
-CREATE INDEX file_customer ON file(customer, store, n);
+CREATE INDEX file_customer ON file(customer, created, n);
 CREATE INDEX link_file ON link(file);
 `
 
@@ -119,93 +119,58 @@ func only[T any](rows []T, err error, what, id string) (row T, _ error) {
 	return rows[0], nil
 }
 
-func dataSource(path string, busy time.Duration, pragmas ...string) string {
+func dataSource(path string, busy time.Duration) string {
 	if path == "" {
 		return "file::memory:?_txlock=immediate"
 	}
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": append(
-		[]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...)}
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		"journal_mode(WAL)", "synchronous(NORMAL)"}}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
 	return u.String()
 }
 
 // store is the data file.
 type store struct {
-	db, ro *sql.DB // writes (one connection, immediate transactions); reads
-	clock  func() time.Time
-	raised chan struct{} // holds one token: something was put into the outbox
+	db      *sql.DB
+	writing sync.Mutex // one write of this process at a time
+	clock   func() time.Time
+	raised  chan struct{} // holds one token: something was put into the outbox
 }
 
-// openStore opens the file, and makes it with its sample data when it is new.
+// openStore opens the file, and makes it with its sample data when it is new: of several processes, one fills it in
+// one transaction and the others wait.
 func openStore(ctx context.Context, o Options) (*store, error) {
 	s := &store{clock: o.Now, raised: make(chan struct{}, 1)}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	if err := s.open(ctx, o); err != nil {
-		return nil, errors.Join(err, s.closePools())
-	}
-	return s, nil
-}
-
-func (s *store) closePools() error {
-	var errs []error
-	if s.ro != nil && s.ro != s.db {
-		errs = append(errs, s.ro.Close())
-	}
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
-	}
-	return errors.Join(errs...)
-}
-
-func (s *store) open(ctx context.Context, o Options) error {
-	if err := createFile(ctx, o); err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite", dataSource(o.Path, time.Minute, "journal_mode(WAL)", "synchronous(NORMAL)"))
-	if err != nil {
-		return err
-	}
-	db.SetMaxOpenConns(1)
-	s.db, s.ro = db, db
 	if o.Path != "" {
-		if s.ro, err = sql.Open("sqlite", dataSource(o.Path, time.Minute, "query_only(1)")); err != nil {
+		// SQLite would make it readable for everyone; its side files copy the mode.
+		f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		f.Close()
+	}
+	var err error
+	if s.db, err = sql.Open("sqlite", dataSource(o.Path, time.Minute)); err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(4)
+	if o.Path == "" {
+		s.db.SetMaxOpenConns(1)
+	}
+	s.db.SetMaxIdleConns(4)
+	err = whenFree(ctx, o.Path, func() error {
+		if err := populate(ctx, s.db, o); err != nil {
 			return err
 		}
-		s.ro.SetMaxOpenConns(4)
-		s.ro.SetMaxIdleConns(4)
-		return whenFree(ctx, o.Path, func() error { return s.adopt(ctx, o) })
-	}
-	if err := populate(ctx, db, o); err != nil {
-		return err
-	}
-	return s.adopt(ctx, o)
-}
-
-// createFile fills a new file in one transaction under SQLite's own lock: of
-// several processes, one fills it and the others wait. The file is still
-// in rollback mode then: fresh pages are written once.
-func createFile(ctx context.Context, o Options) error {
-	if o.Path == "" {
-		return nil
-	}
-	// SQLite would make it readable for everyone; its side files copy the mode.
-	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
+		return s.adopt(ctx, o)
+	})
 	if err != nil {
-		return err
+		s.db.Close()
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite", dataSource(o.Path, time.Second, "synchronous(OFF)", "cache_size(-131072)",
-		"temp_store(MEMORY)"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	return whenFree(ctx, o.Path, func() error { return populate(ctx, db, o) })
+	return s, err
 }
 
 // freeWait is how long a process that opens the file waits for others that create it;
@@ -304,6 +269,8 @@ func storeSettings(ctx context.Context, q querier, st settings) error {
 // does not (call.ctx): a request that was received is processed to its end.
 func (s *store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 	ctx = context.WithoutCancel(ctx)
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

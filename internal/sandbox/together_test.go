@@ -158,7 +158,7 @@ func TestServe(t *testing.T) {
 	}
 	var base string
 	fmt.Sscanf(greeting.String(), "Sandbox service on %s\n", &base)
-	for _, part := range []string{"machine@sandbox", "sbxshare_", "base_url = \"" + base + "\"",
+	for _, part := range []string{"machine@sandbox", "demo-individual-ok-1", "base_url = \"" + base + "\"",
 		"OPDECK_PASSWORD"} {
 		if !strings.Contains(greeting.String(), part) {
 			t.Errorf("greeting lacks %q:\n%s", part, greeting.String())

@@ -140,7 +140,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		case "hard":
 			opt.HardLimits = true
 		case "totp":
-			settings = `{"totp_secret":"JBSWY3DPEHPK3PXP"}`
+			settings = `{"login_code":"314159"}`
 		default:
 			err = fmt.Errorf("unknown option %q", name)
 		}
@@ -288,19 +288,17 @@ func cmdSafe(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdShareToken is "sharetoken SCENARIO FILE": a token in a file, $CUID is whom
-// it is for.
+// it is for, a company. The token of "wrong-kind" is for a person.
 func cmdShareToken(ts *testscript.TestScript, _ bool, args []string) {
-	list, err := worldOf(ts).s.ShareTokens(context.Background())
+	list, err := worldOf(ts).s.Unshared(context.Background(), "CORPORATE")
 	ts.Check(err)
-	for _, t := range list {
-		if t.Scenario == args[0] {
-			ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(t.Token+"\n"), 0o600))
-			ts.Setenv("CUID", t.Customer)
-			ts.Setenv("SHARETOKEN", t.Token)
-			return
-		}
+	token := "demo-corporate-" + args[0] + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	if args[0] == "wrong-kind" {
+		token = "demo-individual-ok-1"
 	}
-	ts.Fatalf("no token of %s", args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(token+"\n"), 0o600))
+	ts.Setenv("CUID", list[0])
+	ts.Setenv("SHARETOKEN", token)
 }
 
 // cmdUntil is "until FILE TEXT": waits until a file that grows holds a text.

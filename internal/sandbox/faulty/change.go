@@ -2,8 +2,6 @@ package faulty
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -184,16 +182,12 @@ func (d Data) Insert(ctx context.Context, in Insert) (opids []string, err error)
 // Remove deletes operations, without a webhook. An unknown id is an error.
 func (d Data) Remove(ctx context.Context, opids ...string) error {
 	return d.Alter(ctx, func(tx sandbox.Tx) error {
-		if err := tx.Unorder(); err != nil {
-			return err
-		}
 		for _, opid := range opids {
 			n, err := tx.Number(opid)
 			if err != nil {
 				return err
 			}
-			_, err = tx.ExecContext(ctx, `DELETE FROM link WHERE op = ?1; DELETE FROM operation WHERE n = ?1;
-				UPDATE counter SET value = value - 1 WHERE name = 'operations'`, n)
+			_, err = tx.ExecContext(ctx, `DELETE FROM link WHERE op = ?1; DELETE FROM operation WHERE n = ?1`, n)
 			if err != nil {
 				return err
 			}
@@ -313,21 +307,13 @@ func (d Data) Revoke(ctx context.Context) error {
 	})
 }
 
-// IssueShareToken makes the identity provider issue a token for a customer, or for any of that kind if customer is "".
-// The scenario rejected has a profile that is not verified; expired and wrong-kind are what they say.
-func (d Data) IssueShareToken(ctx context.Context, kind, scenario, customer string) (string, error) {
-	until := d.Now().Add(20 * time.Minute)
-	switch scenario {
-	case "expired":
-		until = d.Now().Add(-time.Second)
-	case "wrong-kind":
-		kind = map[string]string{"INDIVIDUAL": "CORPORATE", "CORPORATE": "INDIVIDUAL"}[kind]
-	}
-	secret := make([]byte, 24)
-	rand.Read(secret) // never fails
-	token := "sbxshare_" + base64.RawURLEncoding.EncodeToString(secret)
-	return token, d.Alter(ctx, func(tx sandbox.Tx) error {
-		return one(ctx, tx, `INSERT INTO share(token, kind, scenario, customer, until) VALUES(?, ?, ?, ?, ?)`,
-			token, kind, scenario, customer, until.UnixNano())
+// Unshared are the customers of that kind to whom no share token was applied.
+func (d Data) Unshared(ctx context.Context, kind string) (cuids []string, err error) {
+	err = d.Alter(ctx, func(tx sandbox.Tx) error {
+		var list string
+		err := tx.QueryRowContext(ctx, `SELECT json_group_array(cuid ORDER BY n) FROM customer WHERE type = ? AND shared = 0`,
+			kind).Scan(&list)
+		return errors.Join(err, json.Unmarshal([]byte(list), &cuids))
 	})
+	return cuids, err
 }

@@ -160,6 +160,11 @@ func (in *Injector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		in.admin.ServeHTTP(w, r)
 		return
 	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20)) // once it is read, the server notices a client that leaves
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	c := in.receive(w, r)
 	a := c.first()
 	if a == nil {

@@ -118,8 +118,8 @@ func makeOpen(ctx context.Context, tx sandbox.Tx, n int) error {
 		}
 		guid := sha256.Sum256(fmt.Append(nil, "document ", k, " of operation ", n))
 		_, err := tx.ExecContext(ctx, `
-			INSERT INTO file(n, guid, store, customer, name, mime, size, kind, info, locked, created)
-				SELECT (SELECT min(n) - 1 FROM file), ?1, 0, customer, ?2, 'application/pdf', 1000, 'INVOICE', ?3, ?4, created
+			INSERT INTO file(n, guid, customer, name, mime, size, kind, info, locked, created)
+				SELECT (SELECT min(n) - 1 FROM file), ?1, customer, ?2, 'application/pdf', 1000, 'INVOICE', ?3, ?4, created
 				FROM operation WHERE n = ?5;
 			INSERT INTO link(op, file, name) SELECT n, (SELECT min(n) FROM file), '' FROM operation WHERE n = ?5`,
 			guid[:16], file[0], file[1], k == 1, n)

@@ -1,9 +1,7 @@
 package faulty
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -106,13 +104,8 @@ func sendBroken(w http.ResponseWriter, c *call, a *answer) bool {
 // later answers now and passes the request on f.wait later, even if the caller has left; pending requests end with
 // the service. A reply of "hang" answers only then.
 func (c *call) later(f fault) answer {
-	body, err := io.ReadAll(io.LimitReader(c.r.Body, 64<<20))
-	if err != nil {
-		return errorAnswer(http.StatusBadRequest, "The body could not be read")
-	}
 	act := *c
 	act.r = c.r.Clone(c.ctx)
-	act.r.Body = io.NopCloser(bytes.NewReader(body))
 	act.taken = true // by this call
 	acted, ended := make(chan answer, 1), make(chan struct{})
 	c.in.service.Go(func(running context.Context) {
@@ -147,10 +140,6 @@ func (c *call) later(f fault) answer {
 
 // reset closes a TCP connection with RST.
 func reset(w http.ResponseWriter) {
-	if in, ok := w.(interface{ Reset() }); ok { // the in-process transport
-		in.Reset()
-		return
-	}
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return

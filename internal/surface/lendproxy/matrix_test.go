@@ -45,11 +45,7 @@ func (r *rig) sample(route *endpoint.Route, n int) (path, body string, header ma
 	case "customer.set-application":
 		body = `{"individual": {"application": {"firstName": "A", "lastName": "B"}}}`
 	case "compliance.share":
-		token, err := r.svc.IssueShareToken(r.t.Context(), "INDIVIDUAL", "ok", "")
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		body = fmt.Sprintf(`{"token": %q}`, token)
+		body = fmt.Sprintf(`{"token": "demo-individual-ok-%d"}`, n)
 	case "hook.set":
 		body = `{"parameters": {"enabled": true, "hookUrl": "https://hooks.example.com/x", "jwtSecret": "0123456789abcdef0123456789abcdef",
 			"hookCustomer": true, "hookOperation": true, "hookDepositAccount": false, "hookCounterparty": false}}`
