@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -56,9 +57,15 @@ func (w *otherWorld) endedBy(t *testing.T, write aWrite, n int, sig syscall.Sign
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-came
-	_ = cmd.Process.Signal(sig)
-	_ = cmd.Wait()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-came:
+		_ = cmd.Process.Signal(sig)
+		<-ended
+	case err := <-ended:
+		t.Fatalf("%s ended without sending: %v", strings.Join(args, " "), err)
+	}
 	w.answers(write.kind, otherAnswer{})
 	w.mu.Lock()
 	w.came = nil
