@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"opdeck/api"
 	"opdeck/api/limit"
@@ -138,5 +139,34 @@ func TestMadeUpActOverSSH(t *testing.T) {
 				t.Errorf("as %s: %q", c.role, said)
 			}
 		})
+	}
+}
+
+// TestFlagsOverSSH holds that each flag of a command that is offered over SSH is offered too, or is about the server's
+// own files, keys or addresses; and that no other flag is listed.
+func TestFlagsOverSSH(t *testing.T) {
+	ofTheServer := []string{"against", "new-key", "secret-file", "token-file", "passphrase-file", "recipient", "identity"}
+	r := &root{env: Env{Getenv: func(string) string { return "" }}}
+	used := map[string]bool{}
+	for row := range makers {
+		if row.Without[act.Remote] != "" {
+			continue
+		}
+		cmd, _, err := r.command().Find(strings.Fields(row.Path()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			used[f.Name] = true
+			listed, own := slices.Contains(remoteFlags, f.Name), slices.Contains(ofTheServer, f.Name)
+			if listed == own && f.Name != "help" {
+				t.Errorf("opdeck %s --%s: offered over SSH %t, the server's own %t", row.Path(), f.Name, listed, own)
+			}
+		})
+	}
+	for _, name := range remoteFlags {
+		if !used[name] {
+			t.Errorf("no command that is offered over SSH has --%s", name)
+		}
 	}
 }

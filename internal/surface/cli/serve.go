@@ -105,12 +105,11 @@ func remote(version string, build Build, getenv func(string) string) func(ctx co
 var remoteGlobals = []string{"output", "no-color", "help", "why"}
 
 var remoteFlags = []string{"yes", "dry-run", "force", "reason", "name", "type", "info", "customer", "operation",
-	"filter", "sort", "view", "by",
-	"cached", "live", "limit", "page", "last", "since", "until", "before", "from", "to", "status", "object", "id",
-	"event", "phase",
-	"person", "note", "digest", "abandon", "qr", "check", "warn", "crit", "watch", "login", "enabled", "url", "new-secret",
-	"operations",
-	"reveal", "customers", "accounts", "counterparties", "rejected", "waiting", "consistency", "no-bom"}
+	"filter", "sort", "view", "by", "cached", "live", "limit", "page", "until", "before", "from", "to", "status", "object",
+	"id", "event", "phase", "person", "note", "text", "digest", "abandon", "again", "upload-again", "use", "qr", "check",
+	"all", "warn", "crit", "watch", "follow", "settle", "login", "enabled", "url", "new-secret", "operations",
+	"reveal", "customers", "accounts", "counterparties", "customer-name", "currency", "balance", "associate", "rejected",
+	"waiting", "no-bom"}
 
 // offered returns an error if a command line is not allowed over SSH.
 func (r *root) offered(role api.Role) (path string, err error) {
