@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,4 +42,26 @@ func TestAFileThatIsNeverFree(t *testing.T) {
 			t.Errorf("after %v: %v", took, err)
 		}
 	})
+}
+
+// TestAnOlderDataFile holds that sample data of an older version is made anew, and that of a newer one is kept.
+func TestAnOlderDataFile(t *testing.T) {
+	for version, refused := range map[int]bool{schemaVersion - 1: false, schemaVersion + 1: true} {
+		path := filepath.Join(t.TempDir(), "data.db")
+		db, err := sql.Open("sqlite", dataSource(path, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.ExecContext(t.Context(), fmt.Sprintf(`CREATE TABLE operation(other TEXT); PRAGMA user_version = %d`, version))
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), Options{Path: path})
+		if (err != nil) != refused {
+			t.Errorf("version %d: %v", version, err)
+		}
+		if s != nil {
+			s.Close()
+		}
+	}
 }

@@ -209,9 +209,12 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil || version == schemaVersion {
 		return err
 	}
-	if version != 0 {
+	if version > schemaVersion {
 		return fmt.Errorf("sandbox: the data file has version %d, this program knows %d; choose another file", version,
 			schemaVersion)
+	}
+	if err := drop(ctx, tx); err != nil { // sample data of an older version is made anew, with the same ids
+		return err
 	}
 	if err := execute(ctx, tx, schema); err != nil {
 		return err
@@ -227,6 +230,17 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// drop removes all tables.
+func drop(ctx context.Context, tx *sql.Tx) error {
+	var drops sql.NullString
+	err := tx.QueryRowContext(ctx, `SELECT group_concat('DROP TABLE "' || name || '";', '') FROM sqlite_schema
+		WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&drops)
+	if err != nil {
+		return err
+	}
+	return execute(ctx, tx, drops.String)
 }
 
 // adopt writes the options that are set into the file, if they change it.
