@@ -31,12 +31,17 @@ func (t Tx) Operations(tail string, args ...any) ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return renderAll(t.call.ctx, t.Tx, t.call.st.Seed, ops)
+	shown, err := renderAll(t.call.ctx, t.Tx, t.call.st.Seed, ops)
+	list := make([]json.RawMessage, len(shown))
+	for i := range shown {
+		list[i] = encode(shown[i])
+	}
+	return list, err
 }
 
 // Insert adds a pending operation, without an event if it is quiet, and returns its id.
 func (t Tx) Insert(created int64, quiet bool) (opid string, err error) {
-	return insertOne(t.call, t.Tx, newWorld(t.call.st.Seed), newcomer{created: created, quiet: quiet})
+	return insertOne(t.call, t.Tx, newWorld(t.call.st.Seed, baseTime, 0), newcomer{created: created, quiet: quiet})
 }
 
 // Raise puts the event of a record, as it is now, into the outbox, if the settings request it.
@@ -56,13 +61,13 @@ func (t Tx) Raise(kind, id string) error {
 		}
 		return raiseCustomer(c, t.Tx, row)
 	case "account", "requisite":
-		a, err := findAccount(c.ctx, t.Tx, id)
+		a, err := find[account](c.ctx, t.Tx, kindAccount, "Account", id)
 		if err != nil {
 			return err
 		}
 		return raiseAccount(c, t.Tx, a, map[string]int{"account": hookAccount, "requisite": hookRequisite}[kind])
 	case "counterparty":
-		p, err := findCounterparty(c.ctx, t.Tx, id)
+		p, err := find[counterparty](c.ctx, t.Tx, kindCounterparty, "Counterparty", id)
 		if err != nil {
 			return err
 		}

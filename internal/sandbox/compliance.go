@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -32,19 +33,19 @@ func share(c *call, in map[string]json.RawMessage) (any, error) {
 		switch {
 		case err != nil:
 			return err
-		case row.shared != 0:
-			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.cuid)
+		case row.Shared:
+			return refuse(http.StatusConflict, "A share token was already applied to customer "+row.Cuid)
 		}
 		reason, outstanding, err = applyToken(c, tx, token, &row)
 		return err
 	})
-	return object{"applied", reason == "", "message", reason, "outstanding", outstanding}, err
+	return patch{"applied": reason == "", "message": reason, "outstanding": outstanding}, err
 }
 
 // applyToken consumes a share token for a customer and returns what remains outstanding, or the reason of a rejection.
 // The identity provider's tokens are those that people can type: "demo-KIND-SCENARIO-ANYTHING" with KIND individual or
 // corporate. Each works once, so vary ANYTHING.
-func applyToken(c *call, tx *sql.Tx, token string, row *customerRow) (reason string, outstanding []string, err error) {
+func applyToken(c *call, tx *sql.Tx, token string, row *customer) (reason string, outstanding []string, err error) {
 	outstanding = []string{}
 	part := append(strings.SplitN(token, "-", 4), "", "", "")
 	kind, scenario := strings.ToUpper(part[1]), part[2]
@@ -58,8 +59,8 @@ func applyToken(c *call, tx *sql.Tx, token string, row *customerRow) (reason str
 		reason = "The share token is unknown"
 	case scenario == "expired":
 		reason = "The share token has expired"
-	case kind != row.kind:
-		reason = "The share token is for a customer of type " + kind + ", this customer is of type " + row.kind
+	case kind != row.Type:
+		reason = "The share token is for a customer of type " + kind + ", this customer is of type " + row.Type
 	case scenario == "rejected":
 		reason = "The shared profile is not verified"
 	case scenario == "outstanding" && kind == "CORPORATE":
@@ -75,23 +76,23 @@ func applyToken(c *call, tx *sql.Tx, token string, row *customerRow) (reason str
 	if err := execute(c.ctx, tx, `INSERT INTO share(token) VALUES(?)`, token); err != nil {
 		return "", outstanding, err
 	}
-	row.shared = c.at.UnixNano()
-	row.setOutstanding(outstanding)
-	if row.appStatus == appNone {
-		row.appStatus, row.application = appDraft, string(row.sharedApplication())
+	row.Shared, row.Outstanding, row.Status = true, outstanding, "VERIFY"
+	if row.AppStatus == appNone {
+		row.AppStatus, row.Application = appDraft, row.sharedApplication()
 	}
-	row.status = customerVerify
 	return "", outstanding, saveCustomer(c, tx, *row)
 }
 
 // sharedApplication is the profile transferred by a token: the customer's own, for a company with its beneficiaries.
-func (c *customerRow) sharedApplication() json.RawMessage {
-	if c.kind != "CORPORATE" {
-		return c.defaultApplication()
+func (c *customer) sharedApplication() json.RawMessage {
+	if c.Type != "CORPORATE" {
+		return encode(c.defaultApplication())
 	}
-	return mergePatch(c.defaultApplication(), encode(patch{"beneficiaries": []any{
+	app := c.defaultApplication()
+	app["beneficiaries"] = []any{
 		patch{"firstName": "Sam", "lastName": "Sample", "share": "60", "verified": true},
-		patch{"firstName": "Kim", "lastName": "Example", "share": "40", "verified": true}}}))
+		patch{"firstName": "Kim", "lastName": "Example", "share": "40", "verified": true}}
+	return encode(app)
 }
 
 // webLink: GET /v2/compliance/{customerId}/web_sdk_link.
@@ -102,10 +103,10 @@ func webLink(c *call) (any, error) {
 		if err != nil {
 			return err
 		}
-		return execute(c.ctx, tx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.n,
+		return execute(c.ctx, tx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.Cuid,
 			c.at.Add(linkTTL).UnixNano())
 	})
-	return object{"ttlInSeconds", int(linkTTL / time.Second), "url", webLinkURL(c, id)}, err
+	return patch{"ttlInSeconds": int(linkTTL / time.Second), "url": webLinkURL(c, id)}, err
 }
 
 // webLinkURL is the target of a compliance link: a page of this service.
@@ -123,19 +124,20 @@ const verifyPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>
 func verify(c *call) (any, error) {
 	var sets string
 	err := c.write(c.ctx, func(tx *sql.Tx) error {
-		rows, err := queryCustomers(c.ctx, tx, ` WHERE n = (SELECT customer FROM verifylink WHERE id = ? AND until > ?)`,
-			c.param("id"), c.at.UnixNano())
-		if err != nil || len(rows) == 0 {
-			return cmp.Or(err, error(refuse(http.StatusGone, "The link was used or has expired")))
+		var row customer
+		err := tx.QueryRowContext(c.ctx, `DELETE FROM verifylink WHERE id = ? AND until > ? RETURNING
+			(SELECT doc FROM record WHERE kind = 'customer' AND id = customer)`, c.param("id"),
+			c.at.UnixNano()).Scan(scanJSON{&row})
+		if errors.Is(err, sql.ErrNoRows) {
+			return refuse(http.StatusGone, "The link was used or has expired")
 		}
-		if err := execute(c.ctx, tx, `DELETE FROM verifylink WHERE id = ?`, c.param("id")); err != nil {
+		if err != nil {
 			return err
 		}
-		row := rows[0]
-		sets = strings.Join(row.outstanding(), ", ")
-		row.setOutstanding(nil)
-		if row.appStatus == appNone {
-			row.appStatus, row.application = appDraft, string(row.defaultApplication())
+		sets = strings.Join(row.Outstanding, ", ")
+		row.Outstanding = []string{}
+		if row.AppStatus == appNone {
+			row.AppStatus, row.Application = appDraft, encode(row.defaultApplication())
 		}
 		return saveCustomer(c, tx, row)
 	})
@@ -163,33 +165,29 @@ func getApplication(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	status, body := row.appStatus, json.RawMessage(row.application)
-	if status == appNone {
-		status = "NEW"
-	}
-	if row.application == "" {
+	body := any(row.Application)
+	if row.AppStatus == appNone {
 		body = row.defaultApplication()
 	}
-	return patch{"status": status, "outstanding": row.outstanding(), "shared": row.shared != 0,
+	return patch{"status": cmp.Or(row.AppStatus, "NEW"), "outstanding": row.Outstanding, "shared": row.Shared,
 		row.applicationKey(): body}, nil
 }
 
-func (c *customerRow) applicationKey() string {
-	if c.kind == "CORPORATE" {
+func (c *customer) applicationKey() string {
+	if c.Type == "CORPORATE" {
 		return "corporate"
 	}
 	return "individual"
 }
 
-func (c *customerRow) defaultApplication() json.RawMessage {
-	if c.kind == "CORPORATE" {
-		return encode(patch{"application": patch{"companyName": c.company, "emailAddress": c.email,
-			"telephoneNumber": c.phone, "taxReferenceNumber": ""},
-			"documents": []any{}})
+func (c *customer) defaultApplication() patch {
+	form := patch{"emailAddress": c.Email, "telephoneNumber": c.Phone, "taxReferenceNumber": ""}
+	if c.Type == "CORPORATE" {
+		form["companyName"] = c.Company
+	} else {
+		form["firstName"], form["middleName"], form["lastName"] = c.Name, "", c.Lastname
 	}
-	return encode(patch{"application": patch{"firstName": c.name, "middleName": "", "lastName": c.lastname,
-		"emailAddress":    c.email,
-		"telephoneNumber": c.phone, "taxReferenceNumber": ""}, "documents": []any{}})
+	return patch{"application": form, "documents": []any{}}
 }
 
 // applicationIn is the part that Set reads; further fields are kept unchanged.
@@ -218,15 +216,15 @@ func setApplication(c *call, in map[string]json.RawMessage) (any, error) {
 		}
 		body, sent := in[row.applicationKey()]
 		if !sent {
-			return refuse(http.StatusBadRequest, "The application does not match the customer's type "+row.kind)
+			return refuse(http.StatusBadRequest, "The application does not match the customer's type "+row.Type)
 		}
-		if err := checkApplication(body, row.kind); err != nil {
+		if err := checkApplication(body, row.Type); err != nil {
 			return err
 		}
-		if row.appStatus == appSubmitted {
+		if row.AppStatus == appSubmitted {
 			return refuse(http.StatusConflict, textSubmitted)
 		}
-		row.application, row.appStatus = string(body), appDraft
+		row.Application, row.AppStatus = body, appDraft
 		return saveCustomer(c, tx, row)
 	})
 	// These headers announce the end of this call.
@@ -262,12 +260,12 @@ func finalize(c *call) (any, error) {
 		switch {
 		case err != nil:
 			return err
-		case row.appStatus == appNone:
+		case row.AppStatus == appNone:
 			return refuse(http.StatusConflict, textUnconfigured)
-		case row.appStatus == appSubmitted:
+		case row.AppStatus == appSubmitted:
 			return refuse(http.StatusConflict, textSubmitted)
 		}
-		row.appStatus, row.status = appSubmitted, customerModeration
+		row.AppStatus, row.Status = appSubmitted, "MODERATION"
 		return saveCustomer(c, tx, row)
 	})
 }

@@ -127,7 +127,7 @@ func attachable(c *call, tx *sql.Tx, opid, document string) (o operationRow, fil
 	switch {
 	case err != nil:
 		return o, 0, err
-	case f.customer != o.customer:
+	case f.customer != o.owner:
 		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s belongs to another customer", document))
 	case links > 0:
 		return o, 0, refuse(http.StatusConflict, fmt.Sprintf("Document %s is already attached to operation %s", document,
@@ -152,12 +152,11 @@ type fileRow struct {
 	locked                     bool
 }
 
-const fileFrom = ` FROM file f JOIN customer c ON c.n = f.customer`
+const fileColumnsRead = `f.n, f.guid, f.customer, c.id, f.name, f.mime, f.size, f.kind, f.info, f.locked, f.created`
 
 func queryFiles(ctx context.Context, q querier, tail string, args ...any) ([]fileRow, error) {
-	return query(ctx, q, (*fileRow).columns,
-		`SELECT f.n, f.guid, f.customer, c.cuid, f.name, f.mime, f.size, f.kind, f.info, f.locked, f.created`+
-			fileFrom+tail, args...)
+	return query(ctx, q, (*fileRow).columns, `SELECT `+fileColumnsRead+`
+		FROM file f JOIN record c ON c.kind = 'customer' AND c.n = f.customer `+tail, args...)
 }
 
 func (f *fileRow) columns() []any {
@@ -170,24 +169,33 @@ func findFile(ctx context.Context, q querier, cuid, id string) (fileRow, error) 
 	if !valid {
 		return fileRow{}, notFound("Document", id)
 	}
-	rows, err := queryFiles(ctx, q, ` WHERE f.guid = ? AND ? IN ('', c.cuid)`, guid[:], cuid)
+	rows, err := queryFiles(ctx, q, `WHERE f.guid = ? AND ? IN ('', c.id)`, guid[:], cuid)
 	return only(rows, err, "Document", id)
 }
 
 func (f *fileRow) render() any {
-	return object{"id", f.guid.String(), "customerId", f.cuid, "name", f.name, "size", f.size, "mime", f.mime, "type",
-		f.kind, "info", f.info,
-		"status", "NEW", "isLock", f.locked, "createAt", stamp(f.created)}
+	return patch{"id": f.guid.String(), "customerId": f.cuid, "name": f.name, "size": f.size, "mime": f.mime,
+		"type": f.kind, "info": f.info, "status": "NEW", "isLock": f.locked, "createAt": stamp(f.created)}
 }
 
-// listFiles: GET /v2/customer/{customerId}/file.
+// listFiles: GET /v2/customer/{cuid}/file.
 func listFiles(c *call) (any, error) {
-	if _, err := findCustomer(c.ctx, c.db, c.param("cuid")); err != nil {
+	const of = `WHERE f.customer = (SELECT n FROM record WHERE kind = 'customer' AND id = ?)`
+	p, cuid := c.page(), c.param("cuid")
+	if _, err := findCustomer(c.ctx, c.db, cuid); err != nil || c.bad != nil {
+		return nil, cmp.Or(err, c.bad)
+	}
+	total, err := count(c.ctx, c.db, `SELECT count(*) FROM file f `+of, cuid)
+	if err != nil {
 		return nil, err
 	}
-	w := &where{}
-	w.equal("c.cuid", c.param("cuid"))
-	return listPage(c, fileFrom, w, "f.created DESC, f.n DESC", queryFiles, (*fileRow).render)
+	rows, err := queryFiles(c.ctx, c.db, of+` ORDER BY f.created DESC, f.n DESC LIMIT ? OFFSET ?`, cuid, p.size,
+		p.number*p.size)
+	items := []any{}
+	for _, f := range rows {
+		items = append(items, f.render())
+	}
+	return p.body(total, items), err
 }
 
 // downloadFile: GET /v2/customer/{customerId}/file/{id}.
@@ -305,10 +313,10 @@ func uploadFile(c *call) (any, error) {
 		if err != nil {
 			return err
 		}
-		f.customer, f.cuid = owner.n, owner.cuid
-		return execute(c.ctx, tx, `INSERT INTO file(guid, customer, name, mime, size, kind, info, locked,
-			created, content) VALUES(?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
-			f.guid[:], f.customer, f.name, f.mime, f.size, f.kind, f.info, f.created, content)
+		f.cuid = owner.Cuid
+		return execute(c.ctx, tx, `INSERT INTO file(guid, customer, name, mime, size, kind, info, locked, created, content)
+			SELECT ?, n, ?, ?, ?, ?, ?, 0, ?, ? FROM record WHERE kind = 'customer' AND id = ?`, f.guid[:],
+			f.name, f.mime, f.size, f.kind, f.info, f.created, content, f.cuid)
 	})
 	return f.render(), err
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -10,6 +11,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -87,45 +89,64 @@ const (
 	hookRequisite
 )
 
-func hookStamp(ns int64) object { return object{"seconds", ns / 1e9, "nanos,omitempty", ns % 1e9} }
+func hookStamp(ns int64) patch { return patch{"seconds": ns / 1e9, "nanos": ns % 1e9} }
 
-// hook is an amount in a webhook: zeros are omitted. Units are a number of any length.
-func (m money) hook() object {
-	units := json.Number(m.units)
-	if m.units == "0" {
+// hook is an amount in a webhook, whose units are a number of any length.
+func (m money) hook() patch {
+	units := json.Number(m.Units)
+	if m.Units == "0" {
 		units = ""
 	}
-	return object{"currency_code", m.currency, "units,omitempty", units, "nanos,omitempty", m.nanos}
+	return patch{"currency_code": m.Currency, "units": units, "nanos": m.Nanos}
+}
+
+// withoutZeros removes members that are zero from an object and the objects in it, as webhooks have them.
+func withoutZeros(p patch) patch {
+	for name, v := range p {
+		switch v := v.(type) {
+		case patch:
+			withoutZeros(v)
+		case []patch:
+			for _, inner := range v {
+				withoutZeros(inner)
+			}
+		case nil, int, int64, string, bool, json.Number:
+			if v == nil || reflect.ValueOf(v).IsZero() {
+				delete(p, name)
+			}
+		}
+	}
+	return p
 }
 
 // inDollars converts m with fixed sample rates, for the "default" amounts.
 func (m money) inDollars() money {
-	perMille := dollarsPerMille[m.currency]
-	units, fine := new(big.Int).SetString(m.units, 10)
+	perMille := dollarsPerMille[m.Currency]
+	units, fine := new(big.Int).SetString(m.Units, 10)
 	if !fine {
-		return money{currency: "USD", units: "0"}
+		return money{"USD", "0", 0}
 	}
 	billion := big.NewInt(1_000_000_000)
 	total := units.Mul(units, billion)
-	total.Add(total, big.NewInt(m.nanos)).Mul(total, big.NewInt(perMille)).Quo(total, big.NewInt(1000))
+	total.Add(total, big.NewInt(m.Nanos)).Mul(total, big.NewInt(perMille)).Quo(total, big.NewInt(1000))
 	cents := big.NewInt(10_000_000)
 	total.Quo(total, cents).Mul(total, cents)
 	rest := new(big.Int)
 	total.QuoRem(total, billion, rest)
-	return money{currency: "USD", units: total.String(), nanos: rest.Int64()}
+	return money{"USD", total.String(), rest.Int64()}
 }
 
-func (m money) amount() object { return object{"sum", m.hook(), "default", m.inDollars().hook()} }
+func (m money) amount() patch { return patch{"sum": m.hook(), "default": m.inDollars().hook()} }
 
-func (m money) held() object { return object{"money", m.hook(), "default", m.inDollars().hook()} }
+func (m money) held() patch { return patch{"money": m.hook(), "default": m.inDollars().hook()} }
 
 // raise puts an event into the outbox if the settings request it.
-func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
+func raise(c *call, tx *sql.Tx, hookType int, name string, data patch) error {
 	if !c.st.Hook.wants(hookType) {
 		return nil
 	}
 	id := uuid.NewString()
-	body := encode(object{"hook_id", id, "hook_type", hookType, "Data", object{name, data}})
+	body := encode(patch{"hook_id": id, "hook_type": hookType, "Data": patch{name: withoutZeros(data)}})
 	err := execute(c.ctx, tx, `INSERT INTO outbox(hook_id, hook_type, body, created, next) VALUES(?, ?, ?, ?, ?)`,
 		id, hookType, string(body), c.at.UnixNano(), c.at.UnixNano())
 	if err == nil {
@@ -137,49 +158,56 @@ func raise(c *call, tx *sql.Tx, hookType int, name string, data object) error {
 // raiseOperation sends what a read of o shows.
 func raiseOperation(c *call, tx *sql.Tx, o operationRow) error {
 	a := o.amounts(c.st.Seed)
-	source := object{"account,omitempty", o.account.id}
-	destination := object{"account,omitempty", o.second.id, "beneficiar,omitempty", o.targetID.String}
+	source, destination := patch{"account": o.account.ID}, patch{}
+	if o.second != nil {
+		destination["account"] = o.second.ID
+	}
+	if payee := o.payeeAccount(); payee != nil {
+		destination["beneficiar"] = payee.AccountID
+	}
 	if o.typ == typeDeposit {
 		source, destination = destination, source
 	}
-	return raise(c, tx, hookOperation, "Operation", object{"cuid", o.cuid, "opid", o.opid(c.st.Seed),
-		"type,omitempty", o.typ, "status,omitempty", o.status, "payment_type,omitempty", o.pay,
-		"is_visible,omitempty", o.flags&flagVisible != 0,
-		"created_at", hookStamp(o.created), "updated_at", hookStamp(o.updated), "source", source, "destination", destination,
-		"source_amount", a.source.amount(), "destination_amount", a.destination.amount(),
-		"commission_amount", a.commission.amount(), "current_balance_amount", a.balance.amount()})
+	return raise(c, tx, hookOperation, "Operation", patch{"cuid": o.customer.Cuid, "opid": o.opid(c.st.Seed),
+		"type": o.typ, "status": o.status, "payment_type": o.pay, "is_visible": o.flags&flagVisible != 0,
+		"created_at": hookStamp(o.created), "updated_at": hookStamp(o.updated), "source": source, "destination": destination,
+		"source_amount": a.source.amount(), "destination_amount": a.destination.amount(),
+		"commission_amount": a.commission.amount(), "current_balance_amount": a.balance.amount()})
 }
 
-func raiseCustomer(c *call, tx *sql.Tx, row customerRow) error {
-	seconds := func(ns int64) object { return object{"seconds", ns / 1e9} }
-	var onboarded object
-	if row.onboarded != 0 {
-		onboarded = seconds(row.onboarded)
+func raiseCustomer(c *call, tx *sql.Tx, v customer) error {
+	data := patch{"cuid": v.Cuid, "status": codeOf(customerStatuses, v.Status), "lastname": v.Lastname,
+		"name": cmp.Or(v.Company, v.Name), "create_at": patch{"seconds": v.CreatedAt.Unix()},
+		"update_at": patch{"seconds": v.UpdatedAt.Unix()}}
+	if v.OnboardingAt != nil {
+		data["onboarding_at"] = patch{"seconds": v.OnboardingAt.Unix()}
 	}
-	name := row.name
-	if row.kind == "CORPORATE" {
-		name = row.company
-	}
-	return raise(c, tx, hookClient, "Client", object{"cuid", row.cuid, "status,omitempty", row.status, "create_at",
-		seconds(row.created),
-		"update_at", seconds(row.updated), "onboarding_at,omitempty", onboarded, "name", name, "lastname,omitempty",
-		row.lastname})
+	return raise(c, tx, hookClient, "Client", data)
 }
 
-func raiseAccount(c *call, tx *sql.Tx, a accountRow, hookType int) error {
-	return raise(c, tx, hookType, "Account", object{"cuid", a.cuid, "suid", a.id, "name", a.name, "currency_iso",
-		a.currency,
-		"is_default,omitempty", a.isDefault, "number,omitempty", a.number, "status,omitempty", a.status,
-		"balance", a.balance.held(), "hold", a.hold.held(), "requisites", json.RawMessage(a.requisites)})
+func raiseAccount(c *call, tx *sql.Tx, a account, hookType int) error {
+	owners, err := records[customer](c.ctx, tx, kindCustomer)
+	if err != nil {
+		return err
+	}
+	return raise(c, tx, hookType, "Account", patch{"cuid": owners[a.Customer].Cuid, "suid": a.ID, "name": a.Name,
+		"currency_iso": a.CurrencyCode, "is_default": a.IsDefault, "number": a.Number,
+		"status": codeOf(accountStatuses, a.Status), "balance": a.Balance.Sum.held(), "hold": a.Hold.Sum.held(),
+		"requisites": a.Requisites})
 }
 
-func raiseCounterparty(c *call, tx *sql.Tx, p counterpartyRow) error {
-	accounts := make([]object, len(p.accounts))
-	for i, a := range p.accounts {
-		accounts[i] = object{"suid", a.id, "currency_iso", a.currency, "status,omitempty", a.status}
+func raiseCounterparty(c *call, tx *sql.Tx, p counterparty) error {
+	owners, err := records[customer](c.ctx, tx, kindCustomer)
+	if err != nil {
+		return err
 	}
-	return raise(c, tx, hookCounterparty, "Counterparty",
-		object{"suid", p.suid, "cuid", p.cuid, "description", p.description, "accounts", accounts})
+	accounts := make([]patch, len(p.Accounts))
+	for i, a := range p.Accounts {
+		accounts[i] = patch{"suid": a.AccountID, "currency_iso": a.CurrencyCode,
+			"status": codeOf(counterpartyStatuses, a.Status)}
+	}
+	return raise(c, tx, hookCounterparty, "Counterparty", patch{"suid": p.CounterpartyID,
+		"cuid": owners[p.Customer].Cuid, "description": p.Description, "accounts": accounts})
 }
 
 // Names by numeric code, as in webhooks. The codes of operations are an assumption: the position in the documented
@@ -190,7 +218,7 @@ var (
 	paymentTypes      = []string{"EMPTY", "ACH", "FEDWIRE", "SWIFT", "CRYPTO", "EFT", "SEPA_CT", "IMPS"}
 
 	customerStatuses     = []string{"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECT", "BANNED", "VERIFY"}
-	accountStatuses      = []string{"NEW", "MODERATION", "MODERATED", "ACCEPTED", "REJECTED", "BANNED", "PROCESSING"}
+	accountStatuses      = []string{"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECTED", "BANNED", "PROCESSING"}
 	counterpartyStatuses = []string{"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECT", "BANNED", "PROGRESS"}
 )
 
@@ -219,11 +247,6 @@ const (
 	payEFT
 	paySepa
 	payIMPS
-)
-
-const (
-	customerModeration = 1
-	customerVerify     = 6
 )
 
 // ended reports whether an operation's documents may no longer be changed.

@@ -64,7 +64,7 @@ func (s *store) beat(ctx context.Context) error {
 
 // addNow adds an operation that was created now.
 func addNow(c *call, tx *sql.Tx) error {
-	_, err := insertOne(c, tx, newWorld(c.st.Seed), newcomer{created: c.at.UnixNano()})
+	_, err := insertOne(c, tx, newWorld(c.st.Seed, baseTime, 0), newcomer{created: c.at.UnixNano()})
 	return err
 }
 
@@ -83,7 +83,7 @@ func (s *store) catchUp(ctx context.Context) error {
 		}
 		gap := c.at.UnixNano() - newest
 		n := min(gap/usual, caughtUp)
-		w := newWorld(c.st.Seed)
+		w := newWorld(c.st.Seed, baseTime, 0)
 		for i := range n {
 			if _, err := insertOne(c, tx, w, newcomer{created: newest + (i+1)*(gap/n), quiet: true, settled: true}); err != nil {
 				return err

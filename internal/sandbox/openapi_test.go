@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func TestHooksFollowTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v map[string]any
-		if err := decode([]byte(body), &v); err != nil {
+		if err := json.Unmarshal([]byte(body), &v); err != nil {
 			t.Fatal(err)
 		}
 		types[v["hook_type"]] = true
@@ -92,16 +93,9 @@ func contractChanges(t *testing.T, s *Service) [][2]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accounts, err := queryAccounts(t.Context(), s.db, ` LIMIT 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	payees, err := queryCounterparties(t.Context(), s.db, ` LIMIT 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := [][2]string{{"customer", accounts[0].cuid}, {"account", accounts[0].id}, {"requisite", accounts[0].id},
-		{"counterparty", payees[0].suid}}
+	o := ops[0]
+	list := [][2]string{{"customer", o.customer.Cuid}, {"account", o.account.ID}, {"requisite", o.account.ID},
+		{"counterparty", o.payee.CounterpartyID}}
 	for _, o := range ops {
 		list = append(list, [2]string{"operation", o.opid(0)})
 	}

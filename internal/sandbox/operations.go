@@ -1,12 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -38,32 +38,45 @@ func operationTree(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := renderAll(c.ctx, c.db, c.st.Seed, append([]operationRow{o}, children...))
+	rows := append([]operationRow{o}, children...)
+	list, err := renderAll(c.ctx, c.db, c.st.Seed, rows)
 	if err != nil {
 		return nil, err
 	}
-	provider := encode(patch{"provider": patch{"name": "sample rail", "reference": "SBXP-" + o.opid(c.st.Seed)[:8]}})
-	return object{"item", mergePatch(list[0], provider), "children", list[1:]}, nil
+	list[0].Provider = patch{"name": "sample rail", "reference": "SBXP-" + rows[0].opid(c.st.Seed)[:8]}
+	return patch{"item": list[0], "children": list[1:]}, nil
 }
 
 // listOperations: GET /v2/billing/operation, newest first.
 func listOperations(c *call) (any, error) {
-	p, err := c.page()
-	if err != nil {
-		return nil, err
+	p, terms, args := c.page(), []string{"1"}, []any{}
+	where := func(name, term string, values ...any) {
+		if c.query.Get(name) != "" {
+			terms, args = append(terms, term), append(args, values...)
+		}
 	}
-	w, err := operationFilter(c)
-	if err != nil {
-		return nil, err
+	account, cuid, name := c.query.Get("account"), c.query.Get("clientCuid"), c.query.Get("clientName")
+	const accounts = `(SELECT n FROM record WHERE kind = 'account' AND ? IN (id, doc ->> 'number'))`
+	where("account", `(o.account IN `+accounts+` OR o.account2 IN `+accounts+`)`, account, account)
+	where("clientCuid", `o.customer IN (SELECT n FROM record WHERE kind = 'customer' AND id = ?)`, cuid)
+	where("clientName", `o.customer IN (SELECT n FROM record WHERE kind = 'customer'
+		AND instr(lower(doc ->> 'display'), lower(?)))`, name)
+	where("status", `o.status = ?`, codeOf(operationStatuses, c.query.Get("status")))
+	where("type", `o.type = ?`, codeOf(operationTypes, c.query.Get("type")))
+	where("paymentType", `o.pay = ?`, codeOf(paymentTypes, c.query.Get("paymentType")))
+	where("fromCreatedAt", `o.created >= ?`, c.bound("fromCreatedAt", time.Time{}).UnixNano())
+	where("toCreatedAt", `o.created <= ?`, c.bound("toCreatedAt", time.Time{}).UnixNano())
+	if c.bad != nil {
+		return nil, c.bad
 	}
-	total, err := count(c.ctx, c.db, `SELECT count(*) FROM operation o`+w.String(), w.args...)
+	from := ` FROM operation o WHERE ` + strings.Join(terms, ` AND `)
+	total, err := count(c.ctx, c.db, `SELECT count(*)`+from, args...)
 	if err != nil {
 		return nil, err
 	}
 	// The page is cut on ids alone: skipped rows are then never joined.
-	tail := `WHERE o.n IN (SELECT n FROM operation o` + w.String() + ` ORDER BY o.created DESC, o.n LIMIT ? OFFSET ?)
-		ORDER BY o.created DESC, o.n`
-	ops, err := queryOperations(c.ctx, c.db, tail, append(w.args, p.size, p.offset())...)
+	ops, err := queryOperations(c.ctx, c.db, `WHERE o.n IN (SELECT n`+from+` ORDER BY o.created DESC, o.n
+		LIMIT ? OFFSET ?) ORDER BY o.created DESC, o.n`, append(args, p.size, p.number*p.size)...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,63 +84,39 @@ func listOperations(c *call) (any, error) {
 	return p.body(total, items), err
 }
 
-func operationFilter(c *call) (*where, error) {
-	q, w := c.r.URL.Query(), &where{}
-	if a := q.Get("account"); a != "" {
-		const accounts = "(SELECT n FROM account WHERE id = ? OR number = ?)"
-		w.add("(o.account IN "+accounts+" OR o.account2 IN "+accounts+")", a, a, a, a)
-	}
-	owner := &where{}
-	owner.equal("cuid", q.Get("clientCuid"))
-	owner.contains("display", q.Get("clientName"))
-	if len(owner.terms) > 0 {
-		w.add("o.customer IN (SELECT n FROM customer"+owner.String()+")", owner.args...)
-	}
-	w.code("o.status", operationStatuses, q.Get("status"))
-	w.code("o.type", operationTypes, q.Get("type"))
-	w.code("o.pay", paymentTypes, q.Get("paymentType"))
-	return w, w.between(c, "o.created", "fromCreatedAt", "toCreatedAt")
-}
-
 // operationRow is an operation as stored, with what it refers to.
 type operationRow struct {
-	n                        int64
-	status, typ, pay, flags  int
-	parent                   sql.NullInt64
-	customer                 int64
-	created, updated         int64
-	cuid, customerName       string
-	account                  accountRef
-	account2                 sql.NullInt64
-	second                   accountRef
-	target                   sql.NullInt64
-	targetID, targetName     sql.NullString
-	targetNumber, targetCoin sql.NullString
-	suid, payee, bank        sql.NullString
+	n                       int64
+	status, typ, pay, flags int
+	parent                  sql.NullInt64
+	owner                   int64 // the number of customer
+	created, updated        int64
+	target                  sql.NullInt64 // the number of an account of payee
+	customer                customer
+	account                 account
+	second                  *account
+	payee                   *counterparty
 }
 
-type accountRef struct {
-	n                          int64
-	id, name, number, currency string
-}
-
-const operationSelect = `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated,
- c.cuid, c.display, a.n, a.id, a.name, a.number, a.currency,
- o.account2, ifnull(b.id,''), ifnull(b.name,''), ifnull(b.number,''), ifnull(b.currency,''),
- o.cpaccount, k.id, k.name, k.number, k.currency, p.suid, p.name, p.bank
- FROM operation o JOIN customer c ON c.n = o.customer JOIN account a ON a.n = o.account LEFT JOIN account b ON b.n =
- o.account2
- LEFT JOIN cpaccount k ON k.n = o.cpaccount LEFT JOIN counterparty p ON p.n = k.counterparty `
-
+// The accounts of counterparty n have the numbers 2n and 2n+1.
 func queryOperations(ctx context.Context, q querier, tail string, args ...any) ([]operationRow, error) {
-	return query(ctx, q, (*operationRow).columns, operationSelect+tail, args...)
+	return query(ctx, q, func(o *operationRow) []any {
+		return []any{&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.owner, &o.created, &o.updated, &o.target,
+			scanJSON{&o.customer}, scanJSON{&o.account}, scanJSON{&o.second}, scanJSON{&o.payee}}
+	}, `SELECT o.n, o.status, o.type, o.pay, o.flags, o.parent, o.customer, o.created, o.updated, o.cpaccount,
+			c.doc, a.doc, b.doc, p.doc FROM operation o
+		JOIN record c ON c.kind = 'customer' AND c.n = o.customer
+		JOIN record a ON a.kind = 'account' AND a.n = o.account
+		LEFT JOIN record b ON b.kind = 'account' AND b.n = o.account2
+		LEFT JOIN record p ON p.kind = 'counterparty' AND p.n = o.cpaccount / 2 `+tail, args...)
 }
 
-func (o *operationRow) columns() []any {
-	return []any{&o.n, &o.status, &o.typ, &o.pay, &o.flags, &o.parent, &o.customer, &o.created, &o.updated,
-		&o.cuid, &o.customerName, &o.account.n, &o.account.id, &o.account.name, &o.account.number, &o.account.currency,
-		&o.account2, &o.second.id, &o.second.name, &o.second.number, &o.second.currency,
-		&o.target, &o.targetID, &o.targetName, &o.targetNumber, &o.targetCoin, &o.suid, &o.payee, &o.bank}
+// payeeAccount is the account of the counterparty; nil: the operation has none.
+func (o *operationRow) payeeAccount() *payeeAccount {
+	if o.payee == nil {
+		return nil
+	}
+	return o.payee.Accounts[o.target.Int64%2]
 }
 
 func (o *operationRow) opid(seed uint64) string { return opidOf(seed, o.n).String() }
@@ -142,77 +131,14 @@ func findOperation(c *call, q querier, opid string) (operationRow, error) {
 	return only(rows, err, "Operation", opid)
 }
 
-// The REST shape of an operation.
-type operationJSON struct {
-	Opid        string         `json:"opid"`
-	IsVisible   bool           `json:"isVisible"`
-	Status      string         `json:"status"`
-	Type        string         `json:"type"`
-	PaymentType string         `json:"paymentType"`
-	CreatedAt   string         `json:"createdAt"`
-	UpdatedAt   string         `json:"updatedAt"`
-	Source      *sideJSON      `json:"source"`
-	Destination *sideJSON      `json:"destination"`
-	SourceSum   *amountJSON    `json:"sourceAmount"`
-	DestSum     *amountJSON    `json:"destinationAmount"`
-	Commission  *amountJSON    `json:"commissionAmount"`
-	Balance     *amountJSON    `json:"currentBalanceAmount"`
-	Comment     string         `json:"comment"`
-	IsParent    bool           `json:"isParent"`
-	Reference   string         `json:"reference"`
-	Customer    customerRef    `json:"customer"`
-	Documents   []documentJSON `json:"documents"`
-}
-
-type customerRef struct {
-	Cuid string `json:"cuid"`
-	Name string `json:"name"`
-}
-
-type sideJSON struct {
-	Account             *sideAccount      `json:"account,omitempty"`
-	CounterpartyAccount *sideCounterparty `json:"counterpartyAccount,omitempty"`
-}
-
-type sideAccount struct {
-	ID       string      `json:"id"`
-	Name     string      `json:"name"`
-	Number   string      `json:"number"`
-	Customer customerRef `json:"customer"`
-}
-
-type sideCounterparty struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	Number       string          `json:"number"`
-	Counterparty counterpartyRef `json:"counterparty"`
-}
-
-type counterpartyRef struct {
-	Suid     string `json:"suid"`
-	Name     string `json:"name"`
-	BankName string `json:"bankName"`
-}
-
-type documentJSON struct {
-	GUID     string `json:"guid"`
-	FileName string `json:"fileName"`
-	Size     int64  `json:"size"`
-	Mime     string `json:"mime"`
-	DocType  string `json:"docType"`
-	Info     string `json:"info"`
-	IsLock   bool   `json:"isLock"`
-	CreateAt string `json:"createAt"`
-}
-
 var comments = []string{"", "Payment for services", "Invoice settlement", "Salary", "Lieferung vom März", "Возврат",
 	"ご請求分", "Refund of deposit", "Monthly rent"}
 
 // amounts of o in the currencies of its two sides.
 func (o *operationRow) amounts(seed uint64) operationAmounts {
-	from, to := o.account.currency, o.account.currency
-	if o.account2.Valid {
-		to = o.second.currency
+	from, to := o.account.CurrencyCode, o.account.CurrencyCode
+	if o.second != nil {
+		to = o.second.CurrencyCode
 	}
 	n := o.n
 	if o.parent.Valid {
@@ -221,19 +147,16 @@ func (o *operationRow) amounts(seed uint64) operationAmounts {
 	return drawAmounts(seed, int(n), from, to)
 }
 
-// sides are source and destination: money of a DEPOSIT comes from the
-// counterparty, of every other type from the account.
-func (o *operationRow) sides() (source, destination *sideJSON) {
-	owner := customerRef{o.cuid, o.customerName}
-	own := &sideJSON{Account: &sideAccount{o.account.id, o.account.name, o.account.number, owner}}
-	var other *sideJSON
-	switch {
-	case o.account2.Valid:
-		other = &sideJSON{Account: &sideAccount{o.second.id, o.second.name, o.second.number, owner}}
-	case o.target.Valid:
-		other = &sideJSON{CounterpartyAccount: &sideCounterparty{o.targetID.String, o.targetName.String,
-			o.targetNumber.String,
-			counterpartyRef{o.suid.String, o.payee.String, o.bank.String}}}
+// sides are source and destination: money of a DEPOSIT comes from the counterparty, of every other type from the
+// account.
+func (o *operationRow) sides() (source, destination patch) {
+	own, other := o.account.side(&o.customer), patch(nil)
+	if a := o.payeeAccount(); a != nil {
+		other = patch{"counterpartyAccount": patch{"id": a.AccountID, "name": a.Name, "number": a.Number,
+			"counterparty": patch{"suid": o.payee.CounterpartyID, "name": o.payee.Profile.Name, "bankName": a.Bank["name"]}}}
+	}
+	if o.second != nil {
+		other = o.second.side(&o.customer)
 	}
 	if o.typ == typeDeposit {
 		return other, own
@@ -241,68 +164,74 @@ func (o *operationRow) sides() (source, destination *sideJSON) {
 	return own, other
 }
 
-// render gives the REST shape; with documents nil it shows an empty list.
-func (o *operationRow) render(seed uint64, documents []documentJSON) json.RawMessage {
+// shownOperation is the REST shape of an operation; its members have the order of the documents.
+type shownOperation struct {
+	Opid                 string `json:"opid"`
+	IsVisible            bool   `json:"isVisible"`
+	Status               string `json:"status"`
+	Type                 string `json:"type"`
+	PaymentType          string `json:"paymentType"`
+	CreatedAt            string `json:"createdAt"`
+	UpdatedAt            string `json:"updatedAt"`
+	Source               patch  `json:"source"`
+	Destination          patch  `json:"destination"`
+	SourceAmount         amount `json:"sourceAmount"`
+	DestinationAmount    amount `json:"destinationAmount"`
+	CommissionAmount     amount `json:"commissionAmount"`
+	CurrentBalanceAmount amount `json:"currentBalanceAmount"`
+	Comment              string `json:"comment"`
+	IsParent             bool   `json:"isParent"`
+	Reference            string `json:"reference"`
+	Customer             patch  `json:"customer"`
+	Documents            []any  `json:"documents"`
+	Provider             patch  `json:"provider,omitempty"` // in a tree
+}
+
+func (o *operationRow) render(seed uint64, documents []any) *shownOperation {
 	a := o.amounts(seed)
 	d := newDice(seed, saltAmount, int(o.n)+1<<42)
-	if documents == nil {
-		documents = []documentJSON{}
-	}
-	v := operationJSON{
-		Opid: o.opid(seed), IsVisible: o.flags&flagVisible != 0,
+	v := &shownOperation{Opid: o.opid(seed), IsVisible: o.flags&flagVisible != 0, IsParent: o.flags&flagParent != 0,
 		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ),
-		PaymentType: nameOf(paymentTypes, o.pay),
-		CreatedAt:   stamp(o.created), UpdatedAt: stamp(o.updated),
-		SourceSum: a.source.rest(), DestSum: a.destination.rest(), Commission: a.commission.rest(), Balance: a.balance.rest(),
-		Comment: pick(&d, comments), IsParent: o.flags&flagParent != 0, Reference: fmt.Sprintf("SBX-%s", d.digits(8)),
-		Customer: customerRef{o.cuid, o.customerName}, Documents: documents,
-	}
+		PaymentType: nameOf(paymentTypes, o.pay), CreatedAt: stamp(o.created), UpdatedAt: stamp(o.updated),
+		SourceAmount: amount{a.source}, DestinationAmount: amount{a.destination},
+		CommissionAmount: amount{a.commission}, CurrentBalanceAmount: amount{a.balance},
+		Comment: pick(&d, comments), Reference: "SBX-" + d.digits(8), Customer: o.customer.ref(),
+		Documents: append([]any{}, documents...)}
 	v.Source, v.Destination = o.sides()
-	return encode(v)
+	return v
 }
 
 // documentsOf returns the attached documents by operation.
-func documentsOf(ctx context.Context, q querier, ops []operationRow) (map[int64][]documentJSON, error) {
-	found := map[int64][]documentJSON{}
-	if len(ops) == 0 {
-		return found, nil
-	}
+func documentsOf(ctx context.Context, q querier, ops []operationRow) (map[int64][]any, error) {
 	args := make([]any, len(ops))
 	for i := range ops {
 		args[i] = ops[i].n
 	}
-	rows, err := query(ctx, q, (*attachedRow).columns, `SELECT l.op, l.name, f.guid, f.name, f.size, f.mime, f.kind,
-		f.info, f.locked, f.created
-		FROM link l JOIN file f ON f.n = l.file WHERE l.op IN (`+marks(len(args))+`) ORDER BY l.op, l.file`, args...)
+	type attached struct {
+		op   int64
+		name string // that it was given there; "": its own
+		fileRow
+	}
+	rows, err := query(ctx, q, func(d *attached) []any { return append([]any{&d.op, &d.name}, d.columns()...) },
+		`SELECT l.op, l.name, `+fileColumnsRead+` FROM link l JOIN file f ON f.n = l.file
+			JOIN record c ON c.kind = 'customer' AND c.n = f.customer
+			WHERE l.op IN (`+marks(len(args))+`) ORDER BY l.op, l.file`, args...)
+	found := map[int64][]any{}
 	for _, d := range rows {
-		if d.shown != "" {
-			d.FileName = d.shown
-		}
-		d.GUID, d.CreateAt = d.guid.String(), stamp(d.created)
-		found[d.op] = append(found[d.op], d.documentJSON)
+		found[d.op] = append(found[d.op], patch{"guid": d.guid.String(), "fileName": cmp.Or(d.name, d.fileRow.name),
+			"size": d.size, "mime": d.mime, "docType": d.kind, "info": d.info, "isLock": d.locked,
+			"createAt": stamp(d.created)})
 	}
 	return found, err
 }
 
-// attachedRow is a document with the operation it is attached to.
-type attachedRow struct {
-	op, created int64
-	shown       string // the name it was given there
-	guid        uuid.UUID
-	documentJSON
-}
-
-func (d *attachedRow) columns() []any {
-	return []any{&d.op, &d.shown, &d.guid, &d.FileName, &d.Size, &d.Mime, &d.DocType, &d.Info, &d.IsLock, &d.created}
-}
-
 // renderAll gives the REST shapes of ops with their documents.
-func renderAll(ctx context.Context, q querier, seed uint64, ops []operationRow) ([]json.RawMessage, error) {
+func renderAll(ctx context.Context, q querier, seed uint64, ops []operationRow) ([]*shownOperation, error) {
 	docs, err := documentsOf(ctx, q, ops)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]json.RawMessage, len(ops))
+	list := make([]*shownOperation, len(ops))
 	for i := range ops {
 		list[i] = ops[i].render(seed, docs[ops[i].n])
 	}
@@ -356,36 +285,35 @@ func mix(seed uint64, round int, half uint32) uint32 {
 	return uint32(d.next())
 }
 
-// money is a sum as the service carries it: whole units as text of any length
-// and billionths; both carry the sign.
+// money is a sum as the service carries it: whole units as text of any length and billionths; both carry the sign.
 type money struct {
-	currency string
-	units    string
-	nanos    int64
+	Currency string `json:"currencyCode"`
+	Units    string `json:"units"`
+	Nanos    int64  `json:"nanos"`
 }
 
-type moneyJSON struct {
-	CurrencyCode string `json:"currencyCode"`
-	Units        string `json:"units"`
-	Nanos        int64  `json:"nanos"`
-}
-
-type amountJSON struct {
-	Sum moneyJSON `json:"sum"`
-}
-
-func (m money) rest() *amountJSON {
-	return &amountJSON{Sum: moneyJSON{CurrencyCode: m.currency, Units: m.units, Nanos: m.nanos}}
+// amount wraps a sum as REST does.
+type amount struct {
+	Sum money `json:"sum"`
 }
 
 func (m money) negative() money {
-	if m.units != "0" && !strings.HasPrefix(m.units, "-") {
-		m.units = "-" + m.units
+	if m.Units != "0" {
+		m.Units = "-" + m.Units
 	}
-	if m.nanos > 0 {
-		m.nanos = -m.nanos
-	}
+	m.Nanos = -m.Nanos
 	return m
+}
+
+// sign is the word of the filter "balance".
+func (m money) sign() string {
+	switch {
+	case strings.HasPrefix(m.Units, "-") || m.Nanos < 0:
+		return "NEGATIVE"
+	case m.Units == "0" && m.Nanos == 0:
+		return "ZERO"
+	}
+	return "POSITIVE"
 }
 
 // change runs f in one transaction, like a call by the service itself.

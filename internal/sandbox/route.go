@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"mime"
 	"net"
 	"net/http"
-	"reflect"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -44,11 +45,11 @@ func table() []route {
 		of(endpoint.GetOperationTree.Route, "tree", operationTree),
 		of(endpoint.AttachDocument.Route, "attach", with(attachDocument)),
 		of(endpoint.RemoveDocument.Route, "remove", removeDocument),
-		of(endpoint.ListPaymentLimits.Route, "limits", listLimits),
-		of(endpoint.ListCommissions.Route, "commissions", listCommissions),
+		of(endpoint.ListPaymentLimits.Route, "limits", tariffs(paymentLimits, "customerId")),
+		of(endpoint.ListCommissions.Route, "commissions", tariffs(commissions, "customerCuid")),
 		of(endpoint.ListCustomers.Route, "customers", listCustomers),
 		of(endpoint.UploadDocument.Route, "upload", uploadFile),
-		of(endpoint.GetCustomer.Route, "customer-get", getCustomer),
+		of(endpoint.GetCustomer.Route, "customer-get", getRecord[customer](kindCustomer, "Customer", "cuid")),
 		of(endpoint.GetApplication.Route, "application", getApplication),
 		of(endpoint.SetApplication.Route, "set-application", asAction(with(setApplication))),
 		of(endpoint.Finalize.Route, "finalize", asAction(finalize)),
@@ -58,9 +59,10 @@ func table() []route {
 		of(endpoint.Share.Route, "share", with(share)),
 		of(endpoint.MakeLink.Route, "link", webLink),
 		of(endpoint.ListAccounts.Route, "accounts", listAccounts),
-		of(endpoint.GetAccount.Route, "account-get", getAccount),
+		of(endpoint.GetAccount.Route, "account-get", getRecord[account](kindAccount, "Account", "account")),
 		of(endpoint.ListCounterparties.Route, "counterparties", listCounterparties),
-		of(endpoint.GetCounterparty.Route, "counterparty", getCounterparty),
+		of(endpoint.GetCounterparty.Route, "counterparty",
+			getRecord[counterparty](kindCounterparty, "Counterparty", "counterparty")),
 		of(endpoint.GetReport.Route, "report", reportOperations),
 		of(endpoint.ListUsers.Route, "users", listUsers),
 		of(endpoint.GetHooks.Route, "hook-get", getHook),
@@ -125,6 +127,8 @@ type call struct {
 	*store
 	ctx     context.Context // does not end with the caller: a received request is processed
 	r       *http.Request
+	query   url.Values
+	bad     error // about the first parameter of the query that could not be read
 	st      settings
 	at      time.Time // by the service's clock
 	warning string    // about the rate
@@ -185,7 +189,7 @@ func jsonAnswer(status int, body any) answer {
 func failure(err error) answer {
 	r := refuse(http.StatusInternalServerError, "internal error: "+err.Error())
 	errors.As(err, &r)
-	body := object{"error", r.message}
+	body := patch{"error": r.message}
 	if r.action {
 		body = action(false, r.message)
 	}
@@ -196,7 +200,7 @@ func failure(err error) answer {
 
 // serve handles a request: rate, authorization, handler.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, rt route) {
-	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, at: s.clock()}
+	c := &call{store: s.store, ctx: context.WithoutCancel(r.Context()), r: r, query: r.URL.Query(), at: s.clock()}
 	body, err := any(nil), accept(c, rt)
 	if err == nil {
 		body, err = run(c, rt)
@@ -263,152 +267,83 @@ const (
 // page is the window of a list: page from 0.
 type page struct{ number, size int }
 
-func (c *call) page() (page, error) {
-	p := page{size: defaultPageSize}
-	for name, at := range map[string]*int{"meta.page": &p.number, "meta.pageSize": &p.size} {
-		text := c.r.URL.Query().Get(name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return p, refuse(http.StatusBadRequest, name+" must be a whole number from 0")
-		}
-		*at = n
-	}
-	if p.size < 1 || p.size > maxPageSize {
-		return p, refuse(http.StatusBadRequest, "meta.pageSize must be between 1 and "+strconv.Itoa(maxPageSize))
-	}
-	return p, nil
+func (c *call) page() page {
+	return page{c.whole("meta.page", 0, 0), c.whole("meta.pageSize", defaultPageSize, 1)}
 }
 
-func (p page) body(total int64, items any) object {
-	return object{"meta", object{"pageSize", p.size, "page", p.number, "total", strconv.FormatInt(total, 10)},
-		"items", items}
-}
-
-// listPage answers with the requested page of the rows of from that match w, in
-// this order.
-func listPage[T any](c *call, from string, w *where, order string,
-	fetch func(ctx context.Context, q querier, tail string, args ...any) ([]T, error), render func(*T) any) (any, error) {
-	p, err := c.page()
-	if err != nil {
-		return nil, err
+// whole is a parameter that is a whole number from least; without it, it is otherwise.
+func (c *call) whole(name string, otherwise, least int) int {
+	n, err := otherwise, error(nil)
+	if text := c.query.Get(name); text != "" {
+		n, err = strconv.Atoi(text)
 	}
-	total, err := count(c.ctx, c.db, `SELECT count(*)`+from+w.String(), w.args...)
-	if err != nil {
-		return nil, err
+	if err != nil || n < least || least > 0 && n > maxPageSize {
+		c.bad = refuse(http.StatusBadRequest, fmt.Sprintf("%s must be a whole number from %d, a size at most %d", name, least,
+			maxPageSize))
 	}
-	rows, err := fetch(c.ctx, c.db, w.String()+` ORDER BY `+order+` LIMIT ? OFFSET ?`,
-		append(w.args, p.size, p.offset())...)
-	items := make([]any, len(rows))
-	for i := range rows {
-		items[i] = render(&rows[i])
+	return n
+}
+
+func (p page) body(total int64, items any) patch {
+	return patch{"items": items,
+		"meta": patch{"pageSize": p.size, "page": p.number, "total": strconv.FormatInt(total, 10)}}
+}
+
+// paged answers with the requested page of a list.
+func (c *call) paged(items []any) (any, error) {
+	p := c.page()
+	if c.bad != nil {
+		return nil, c.bad
 	}
-	return p.body(total, items), err
+	from := min(p.number*p.size, len(items))
+	return p.body(int64(len(items)), items[from:min(from+p.size, len(items))]), nil
 }
 
-func (p page) offset() int { return p.number * p.size }
-
-// where collects conditions of a query.
-type where struct {
-	terms []string
-	args  []any
+// is reports whether a parameter is not given, or is value.
+func (c *call) is(name, value string) bool {
+	return c.query.Get(name) == "" || c.query.Get(name) == value
 }
 
-func (w *where) add(term string, args ...any) {
-	w.terms = append(w.terms, term)
-	w.args = append(w.args, args...)
+// has reports whether a parameter is not given, or is a part of text in any case.
+func (c *call) has(name, text string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(c.query.Get(name)))
 }
 
-func (w *where) String() string {
-	if len(w.terms) == 0 {
-		return ""
+// within reports whether at is not outside the bounds that two parameters give.
+func (c *call) within(from, to string, at time.Time) bool {
+	first, last := c.bound(from, time.Time{}), c.bound(to, at)
+	return !at.Before(first) && !at.After(last)
+}
+
+// bound is a parameter that is an ISO 8601 time; without it, it is otherwise.
+func (c *call) bound(name string, otherwise time.Time) time.Time {
+	text := c.query.Get(name)
+	if text == "" {
+		return otherwise
 	}
-	return " WHERE " + strings.Join(w.terms, " AND ")
-}
-
-// contains adds a case-insensitive partial match (ASCII case only, as SQLite has it).
-func (w *where) contains(column, part string) {
-	if part == "" {
-		return
-	}
-	escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(part)
-	w.add(column+` LIKE ? ESCAPE '\'`, "%"+escaped+"%")
-}
-
-// equal adds column = value unless value is empty.
-func (w *where) equal(column, value string) {
-	if value != "" {
-		w.add(column+" = ?", value)
-	}
-}
-
-// code adds column = the code of the name; an unknown name matches nothing.
-func (w *where) code(column string, names []string, name string) {
-	if name != "" {
-		w.add(column+" = ?", codeOf(names, name))
-	}
-}
-
-// between adds the bounds of a time column from two ISO 8601 parameters.
-func (w *where) between(c *call, column, from, to string) error {
-	for _, b := range []struct{ name, op string }{{from, ">="}, {to, "<="}} {
-		text := c.r.URL.Query().Get(b.name)
-		if text == "" {
-			continue
-		}
-		at, err := parseTime(text)
-		if err != nil {
-			return refuse(http.StatusBadRequest, b.name+" must be an ISO 8601 time")
-		}
-		w.add(column+" "+b.op+" ?", at.UnixNano())
-	}
-	return nil
-}
-
-func parseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		t, err = time.Parse(time.DateOnly, text)
 	}
-	return t, err
+	if err != nil {
+		c.bad = refuse(http.StatusBadRequest, name+" must be an ISO 8601 time")
+	}
+	return t
 }
 
 func count(ctx context.Context, q querier, query string, args ...any) (n int64, err error) {
 	return n, q.QueryRowContext(ctx, query, args...).Scan(&n)
 }
 
-// object is a JSON object with ordered fields: name, value, name, value … A name that ends in ",omitempty" omits its
-// field if it is zero.
-type object []any
-
-// MarshalJSON writes the fields in order.
-func (o object) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i := 0; i < len(o); i += 2 {
-		name, optional := strings.CutSuffix(o[i].(string), ",omitempty")
-		if optional && reflect.ValueOf(o[i+1]).IsZero() {
-			continue
-		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(strconv.AppendQuote(b, name), ':')
-		b = append(b, encode(o[i+1])...)
-	}
-	return append(b, '}'), nil
-}
-
 // action is the body of answers to acts.
-func action(success bool, message string) object {
-	return object{"success", success, "message", message}
+func action(success bool, message string) patch {
+	return patch{"success": success, "message": message}
 }
 
 // item wraps a single resource.
-func item(v any) object { return object{"item", v} }
+func item(v any) patch { return patch{"item": v} }
 
-// patch is an unordered JSON object, or a merge patch.
+// patch is a JSON object, or a merge patch.
 type patch map[string]any
 
 // encode writes JSON without the HTML escapes of encoding/json.
@@ -420,35 +355,6 @@ func encode(v any) json.RawMessage {
 		panic(err) // our own types
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-// decode decodes JSON; numbers keep their digits.
-func decode(raw []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return d.Decode(v)
-}
-
-// mergePatch applies p to the object in raw (RFC 7396, but null stays null, so
-// that a field can be shown as null).
-func mergePatch(raw, p []byte) json.RawMessage {
-	var base, over map[string]any
-	if decode(raw, &base) != nil || decode(p, &over) != nil {
-		return raw
-	}
-	merge(base, over)
-	return encode(base)
-}
-
-func merge(base, over map[string]any) {
-	for k, v := range over {
-		inner, ok := v.(map[string]any)
-		if under, has := base[k].(map[string]any); ok && has {
-			merge(under, inner)
-			continue
-		}
-		base[k] = v
-	}
 }
 
 // Transport returns a RoundTripper that passes requests to the service in this process: no port, any host name.

@@ -11,118 +11,61 @@ import (
 // seedData fills a new file.
 func seedData(ctx context.Context, tx *sql.Tx, st settings) error {
 	w := upToNow(st)
-	for _, f := range []func(context.Context, *sql.Tx, *world) error{seedCustomers, seedAccounts, seedPayees,
-		seedFreeFiles} {
-		if err := f(ctx, tx, w); err != nil {
-			return err
-		}
+	if err := seedRecords(ctx, tx, w); err != nil {
+		return err
+	}
+	if err := seedFreeFiles(ctx, tx, w); err != nil {
+		return err
 	}
 	return seedOperations(ctx, tx, w, st.Operations)
 }
 
-func seedCustomers(ctx context.Context, tx *sql.Tx, w *world) error {
-	add, err := inserter(ctx, tx, `customer(n, cuid, puid, type, status, display, name, lastname, company,
-		comment, email, phone, created, updated, onboarded)`)
+// seedRecords makes customers, accounts and counterparties.
+func seedRecords(ctx context.Context, tx *sql.Tx, w *world) error {
+	add, err := inserter(ctx, tx, `record(kind, n, id, doc)`)
 	if err != nil {
 		return err
 	}
 	for i, p := range people {
-		d := newDice(w.seed, saltCustomer, i)
-		created := w.newest - int64(i+30)*31*int64(time.Hour)
-		cuid := "D" + d.word(6) + "-" + d.word(4) + "-" + d.word(12)
-		onboarded := int64(0)
-		if p.status == 3 {
-			onboarded = created + 3*int64(time.Hour)
+		v := w.customer(i, p)
+		if err := add(kindCustomer, i, v.Cuid, string(encode(v))); err != nil {
+			return err
 		}
-		if err := add(i, cuid, d.uuid().String(), p.kind(), p.status, p.display(), p.name, p.lastname, p.company, "",
-			fmt.Sprintf("customer%02d@example.com", i+1), "+1555"+d.digits(7), created, w.touched(i, p.status, created),
-			onboarded); err != nil {
+	}
+	for i, v := range w.accounts {
+		if err := add(kindAccount, i, v.ID, string(encode(v))); err != nil {
+			return err
+		}
+	}
+	for i, v := range w.payees {
+		if err := add(kindCounterparty, i, v.CounterpartyID, string(encode(v))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// touched is when customer i changed last. In data that run up to now, customers in
-// VERIFY began to wait today.
-func (w *world) touched(i, status int, created int64) int64 {
-	if w.gap > 0 && nameOf(customerStatuses, status) == "VERIFY" {
-		return w.newest - int64(i+1)*int64(11*time.Minute)
-	}
-	return created + int64(time.Hour)
+// before is so many hours before the newest operation.
+func (w *world) before(hours int) time.Time {
+	return time.Unix(0, w.newest).UTC().Add(-time.Duration(hours) * time.Hour)
 }
 
-func seedAccounts(ctx context.Context, tx *sql.Tx, w *world) error {
-	add, err := inserter(ctx, tx, `account(n, id, customer, name, number, currency, status, is_default,
-		associate, units, nanos, hold_units, hold_nanos, requisites, created, updated)`)
-	if err != nil {
-		return err
+func (w *world) customer(i int, p person) customer {
+	d := newDice(w.seed, saltCustomer, i)
+	v := customer{Display: p.display(), Outstanding: []string{}, shownCustomer: shownCustomer{
+		Cuid: "D" + d.word(6) + "-" + d.word(4) + "-" + d.word(12), Puid: d.uuid().String(), Type: p.kind(),
+		Status: customerStatuses[p.status], Name: p.name, Lastname: p.lastname, Company: p.company,
+		Email: fmt.Sprintf("customer%02d@example.com", i+1), Phone: "+1555" + d.digits(7),
+		CreatedAt: w.before((i + 30) * 31)}}
+	v.UpdatedAt = v.CreatedAt.Add(time.Hour)
+	if w.gap > 0 && v.Status == "VERIFY" { // in data that run up to now, they began to wait today
+		v.UpdatedAt = w.before(0).Add(-time.Duration(i+1) * 11 * time.Minute)
 	}
-	for i, a := range w.accounts {
-		d := newDice(w.seed, saltAccount, i+1000)
-		cents := d.usualCents()
-		bal, hold := inCoin(cents*20, a.currency), inCoin(cents/8, a.currency)
-		associate := "NOT_ASSOCIATE"
-		switch {
-		case i%17 == 3:
-			associate = "COMMISSION"
-		case i%17 == 9:
-			associate = "POOL"
-		case i%13 == 5:
-			bal = money{units: "0"}
-		case i%13 == 7:
-			bal = bal.negative()
-		}
-		req := encode([]any{patch{"title": "Details", "items": []any{
-			patch{"id": "1", "key": "Account number", "value": a.number, "order": 1},
-			patch{"id": "2", "key": "Bank", "value": banks[i%len(banks)], "order": 2}}}})
-		created := w.newest - int64(i+60)*17*int64(time.Hour)
-		if err := add(i, a.id, a.customer, a.name, a.number, a.currency, 3, a.id == w.accounts[w.byOwner[a.customer][0]].id,
-			associate,
-			bal.units, bal.nanos, hold.units, hold.nanos, string(req), created, created); err != nil {
-			return err
-		}
+	if v.Status == "ACCEPT" {
+		at := v.CreatedAt.Add(3 * time.Hour)
+		v.OnboardingAt = &at
 	}
-	return nil
-}
-
-func seedPayees(ctx context.Context, tx *sql.Tx, w *world) error {
-	add, err := inserter(ctx, tx, `counterparty(n, suid, customer, name, bank, description, profile, created, updated)`)
-	if err != nil {
-		return err
-	}
-	for i, p := range w.payees {
-		profile := encode(patch{"name": p.name, "email": fmt.Sprintf("payee%02d@example.com", i+1),
-			"phoneNumber": fmt.Sprintf("+1555%07d", i),
-			"address": patch{"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US",
-				"postalCode": "00000"}})
-		created := w.newest - int64(i+40)*29*int64(time.Hour)
-		if err := add(i, p.suid, p.customer, p.name, p.bank, "supplier", string(profile), created, created); err != nil {
-			return err
-		}
-	}
-	add, err = inserter(ctx, tx, `cpaccount(n, id, counterparty, name, number, currency, status, kind, rails, created,
-		updated)`)
-	if err != nil {
-		return err
-	}
-	for i, t := range w.targets {
-		created := w.newest - int64(i+20)*13*int64(time.Hour)
-		status := 3
-		if i%9 == 4 {
-			status = i % 7
-		}
-		kind := "CHECKING"
-		if i%2 == 1 {
-			kind = "SAVING"
-		}
-		if err := add(i, t.id, t.payee, t.name, t.number, t.currency, status, kind, paymentTypes[rails(t.currency)[0]],
-			created,
-			created); err != nil {
-			return err
-		}
-	}
-	return nil
+	return v
 }
 
 // seedFreeFiles gives every customer two documents that no operation has yet.

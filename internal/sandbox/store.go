@@ -16,30 +16,15 @@ import (
 	sqlite "modernc.org/sqlite"
 )
 
-const schemaVersion = 2
+const schemaVersion = 3
 
-// schema: times are Unix nanoseconds; ids of operations are made from their
-// number (see opidOf), those of files are 16 bytes; the
-// numbers of operations run without gaps from 0, the newest. What an
-// operation shows beyond these columns is drawn from the seed and n when it is
-// asked for.
+// schema: customers, accounts and counterparties are documents. Times are Unix nanoseconds; ids of operations are made
+// from their number (see opidOf), those of files are 16 bytes; the numbers of operations run without gaps from 0, the
+// newest. What an operation shows beyond these columns is drawn from the seed and n when it is asked for.
 const schema = `
 CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE customer(n INTEGER PRIMARY KEY, cuid TEXT NOT NULL UNIQUE, puid TEXT NOT NULL, type TEXT NOT NULL,
-  status INTEGER NOT NULL, display TEXT NOT NULL, name TEXT NOT NULL, lastname TEXT NOT NULL, company TEXT NOT NULL,
-  comment TEXT NOT NULL, email TEXT NOT NULL, phone TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL,
-  onboarded INTEGER NOT NULL, app TEXT NOT NULL DEFAULT '', app_status TEXT NOT NULL DEFAULT '',
-  shared INTEGER NOT NULL DEFAULT 0, outstanding TEXT NOT NULL DEFAULT '[]');
-CREATE TABLE account(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, customer INTEGER NOT NULL, name TEXT NOT NULL,
-  number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, is_default INTEGER NOT NULL,
-  associate TEXT NOT NULL, units TEXT NOT NULL, nanos INTEGER NOT NULL, hold_units TEXT NOT NULL,
-  hold_nanos INTEGER NOT NULL, requisites TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
-CREATE TABLE counterparty(n INTEGER PRIMARY KEY, suid TEXT NOT NULL UNIQUE, customer INTEGER NOT NULL,
-  name TEXT NOT NULL, bank TEXT NOT NULL, description TEXT NOT NULL, profile TEXT NOT NULL, created INTEGER NOT NULL,
-  updated INTEGER NOT NULL);
-CREATE TABLE cpaccount(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, counterparty INTEGER NOT NULL,
-  name TEXT NOT NULL, number TEXT NOT NULL, currency TEXT NOT NULL, status INTEGER NOT NULL, kind TEXT NOT NULL,
-  rails TEXT NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL);
+CREATE TABLE record(kind TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, doc TEXT NOT NULL,
+  PRIMARY KEY(kind, n), UNIQUE(kind, id)) WITHOUT ROWID;
 CREATE TABLE operation(n INTEGER PRIMARY KEY, status INTEGER NOT NULL, type INTEGER NOT NULL, pay INTEGER NOT NULL,
   flags INTEGER NOT NULL, parent INTEGER, customer INTEGER NOT NULL, account INTEGER NOT NULL, account2 INTEGER,
   cpaccount INTEGER, created INTEGER NOT NULL, updated INTEGER NOT NULL);
@@ -57,7 +42,7 @@ CREATE TABLE request(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, class TEXT NOT
 CREATE INDEX request_class ON request(class, at);
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE share(token TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE verifylink(id TEXT PRIMARY KEY, customer INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE verifylink(id TEXT PRIMARY KEY, customer TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE outbox(id INTEGER PRIMARY KEY, hook_id TEXT NOT NULL, hook_type INTEGER NOT NULL, body TEXT NOT NULL,
   created INTEGER NOT NULL, next INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL DEFAULT '', state TEXT NOT NULL DEFAULT 'waiting');

@@ -19,11 +19,10 @@ type world struct {
 	seed     uint64
 	newest   int64 // creation of operation 0, Unix nanoseconds
 	gap      int64 // between two operations, nanoseconds; 0: the fixed rhythm of createdAt
-	accounts []worldAccount
-	payees   []worldPayee
-	targets  []worldTarget
-	byOwner  [][]int // account numbers of each customer
-	byCoin   map[coinKey][]int
+	accounts []account
+	payees   []counterparty
+	byOwner  [][]int           // account numbers of each customer
+	byCoin   map[coinKey][]int // account numbers of payees: those of payee n are 2n and 2n+1
 }
 
 type coinKey struct {
@@ -31,52 +30,74 @@ type coinKey struct {
 	currency string
 }
 
-type worldAccount struct {
-	id, name, number, currency string
-	customer                   int
-}
-
-type worldPayee struct {
-	suid, name, bank string
-	customer         int
-}
-
-// worldTarget is an account of a payee.
-type worldTarget struct {
-	id, name, number, currency string
-	payee                      int
-}
-
-func newWorld(seed uint64) *world {
-	w := &world{seed: seed, newest: baseTime, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
+// newWorld is the world of data whose newest operation was created then.
+func newWorld(seed uint64, newest, gap int64) *world {
+	w := &world{seed: seed, newest: newest, gap: gap, byCoin: map[coinKey][]int{}, byOwner: make([][]int, len(people))}
 	for c, p := range people {
 		for i, cur := range p.currencies() {
-			d := newDice(w.seed, saltAccount, len(w.accounts))
-			name := cur + " main"
-			if i == 1 {
-				name = cur + " reserve"
-			}
 			w.byOwner[c] = append(w.byOwner[c], len(w.accounts))
-			w.accounts = append(w.accounts, worldAccount{id: "U" + d.word(11), name: name, number: accountNumber(&d, cur),
-				currency: cur, customer: c})
+			w.accounts = append(w.accounts, w.account(c, i, cur))
 		}
-		w.addPayees(c, p)
+		for k, cur := range p.currencies()[1:] {
+			n, key := 2*len(w.payees), coinKey{c, cur}
+			w.byCoin[key] = append(w.byCoin[key], n, n+1)
+			w.payees = append(w.payees, w.payee(c, k, cur))
+		}
 	}
 	return w
 }
 
-func (w *world) addPayees(c int, p person) {
-	for k, cur := range p.currencies()[1:] {
-		d := newDice(w.seed, saltCounterparty, len(w.payees))
-		w.payees = append(w.payees, worldPayee{suid: "U" + d.word(9), name: payees[(c*3+k)%len(payees)],
-			bank: pick(&d, banks), customer: c})
-		for range 2 {
-			t := worldTarget{id: "U" + d.word(11), name: cur + " account", number: accountNumber(&d, cur), currency: cur,
-				payee: len(w.payees) - 1}
-			w.byCoin[coinKey{c, cur}] = append(w.byCoin[coinKey{c, cur}], len(w.targets))
-			w.targets = append(w.targets, t)
-		}
+// account draws the next account, the i-th of customer c.
+func (w *world) account(c, i int, currency string) account {
+	n := len(w.accounts)
+	d, sums := newDice(w.seed, saltAccount, n), newDice(w.seed, saltAccount, n+1000)
+	cents := sums.usualCents()
+	a := account{ID: "U" + d.word(11), Customer: c, Name: currency + " main", Number: accountNumber(&d, currency),
+		CurrencyCode: currency, Status: "ACCEPT", IsDefault: i == 0, AssociateType: "NOT_ASSOCIATE",
+		Balance: amount{inCoin(cents*20, currency)}, Hold: amount{inCoin(cents/8, currency)},
+		CreatedAt: w.before((n + 60) * 17), UpdatedAt: w.before((n + 60) * 17)}
+	a.Requisites = encode([]any{patch{"title": "Details", "items": []any{
+		patch{"id": "1", "key": "Account number", "value": a.Number, "order": 1},
+		patch{"id": "2", "key": "Bank", "value": banks[n%len(banks)], "order": 2}}}})
+	if i == 1 {
+		a.Name = currency + " reserve"
 	}
+	switch {
+	case n%17 == 3:
+		a.AssociateType = "COMMISSION"
+	case n%17 == 9:
+		a.AssociateType = "POOL"
+	case n%13 == 5:
+		a.Balance.Sum = money{currency, "0", 0}
+	case n%13 == 7:
+		a.Balance.Sum = a.Balance.Sum.negative()
+	}
+	return a
+}
+
+// payee draws the next counterparty, the k-th of customer c, with two accounts.
+func (w *world) payee(c, k int, currency string) counterparty {
+	i := len(w.payees)
+	d := newDice(w.seed, saltCounterparty, i)
+	p := counterparty{Customer: c, CounterpartyID: "U" + d.word(9), Description: "supplier",
+		CreatedAt: w.before((i + 40) * 29), UpdatedAt: w.before((i + 40) * 29),
+		Profile: payeeProfile{Name: payees[(c*3+k)%len(payees)], Email: fmt.Sprintf("payee%02d@example.com", i+1),
+			PhoneNumber: fmt.Sprintf("+1555%07d", i), Address: map[string]string{
+				"addressLine1": fmt.Sprintf("%d Sample Street", i+1), "city": "Exampleton", "countryIso": "US",
+				"postalCode": "00000"}}}
+	bank := pick(&d, banks)
+	for n := 2 * i; n < 2*i+2; n++ {
+		status := "ACCEPT"
+		if n%9 == 4 {
+			status = counterpartyStatuses[n%7]
+		}
+		p.Accounts = append(p.Accounts, &payeeAccount{AccountID: "U" + d.word(11), Number: accountNumber(&d, currency),
+			CurrencyCode: currency, Status: status, Name: currency + " account", Type: []string{"CHECKING", "SAVING"}[n%2],
+			SupportedRails: []string{paymentTypes[rails(currency)[0]]}, Bank: map[string]string{"name": bank},
+			Counterparty: map[string]string{"counterpartyId": p.CounterpartyID, "name": p.Profile.Name},
+			CreatedAt:    w.before((n + 20) * 13), UpdatedAt: w.before((n + 20) * 13)})
+	}
+	return p
 }
 
 func accountNumber(d *dice, currency string) string {
@@ -116,12 +137,10 @@ func exchangeRole(n int) (role int) {
 
 // upToNow is the world of settings whose data run up to a moment of their own.
 func upToNow(st settings) *world {
-	w := newWorld(st.Seed)
-	if st.Newest != 0 {
-		w.newest = st.Newest
-		w.gap = max(int64(st.Span)/int64(st.Operations), int64(time.Millisecond)*2)
+	if st.Newest == 0 {
+		return newWorld(st.Seed, baseTime, 0)
 	}
-	return w
+	return newWorld(st.Seed, st.Newest, max(int64(st.Span)/int64(st.Operations), int64(time.Millisecond)*2))
 }
 
 // createdAt falls strictly with n: the order of numbers is the order of time.
@@ -153,7 +172,7 @@ func (w *world) draft(n int) draft {
 	d.next() // the jitter of createdAt
 	o := draft{parent: -1, account2: -1, target: -1, flags: flagVisible, created: w.createdAt(n)}
 	o.account = d.below(len(w.accounts))
-	o.customer = w.accounts[o.account].customer
+	o.customer = w.accounts[o.account].Customer
 	o.status = drawStatus(&d)
 	switch r := exchangeRole(n); {
 	case r > 0:
@@ -202,7 +221,7 @@ func drawStatus(d *dice) int {
 
 func (w *world) payment(o *draft, d *dice, typ int) {
 	o.typ = typ
-	cur := w.accounts[o.account].currency
+	cur := w.accounts[o.account].CurrencyCode
 	o.target = pick(d, w.byCoin[coinKey{o.customer, cur}])
 	o.pay = pick(d, rails(cur))
 }
@@ -260,7 +279,7 @@ type operationAmounts struct{ source, destination, commission, balance money }
 func drawAmounts(seed uint64, n int, from, to string) operationAmounts {
 	d := newDice(seed, saltAmount, n)
 	cents := d.usualCents()
-	a := operationAmounts{source: inCoin(cents, from), commission: money{currency: from, units: "0"}}
+	a := operationAmounts{source: inCoin(cents, from), commission: money{from, "0", 0}}
 	a.destination = a.source.exchanged(to)
 	if d.chance(80) {
 		a.commission = inCoin(250+cents/int64(400+d.below(600)), from)
@@ -297,24 +316,24 @@ func inCoin(cents int64, currency string) money {
 		nanos, step = nanos/50_000, 100_000
 	}
 	nanos = max(nanos-nanos%step, step)
-	return money{currency: currency, units: strconv.FormatInt(nanos/1_000_000_000, 10), nanos: nanos % 1_000_000_000}
+	return money{currency, strconv.FormatInt(nanos/1_000_000_000, 10), nanos % 1_000_000_000}
 }
 
 // exchanged is the sum in another currency, by the sample rates less four thousandths.
 func (m money) exchanged(to string) money {
-	if to == m.currency {
+	if to == m.Currency {
 		return m
 	}
 	dollars := m.inDollars()
-	units, _ := strconv.ParseInt(dollars.units, 10, 64) // made by inDollars
-	cents := units*100 + dollars.nanos/10_000_000
+	units, _ := strconv.ParseInt(dollars.Units, 10, 64) // made by inDollars
+	cents := units*100 + dollars.Nanos/10_000_000
 	nanos := cents * 996 * 10_000_000 / dollarsPerMille[to]
 	step := int64(1_000_000_000)
 	for range digitsOf(to) {
 		step /= 10
 	}
 	nanos = max(nanos-nanos%step, step)
-	return money{currency: to, units: strconv.FormatInt(nanos/1_000_000_000, 10), nanos: nanos % 1_000_000_000}
+	return money{to, strconv.FormatInt(nanos/1_000_000_000, 10), nanos % 1_000_000_000}
 }
 
 // sampleDoc is a document of the sample data; %d in the name is its number.

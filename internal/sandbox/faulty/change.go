@@ -43,52 +43,74 @@ type Change struct {
 var statuses = map[string][]string{
 	"operation":    {"NOTSET", "PENDING", "PROCESSING", "SUCCESS", "FAILED", "CANCELED", "COMPLETED"},
 	"customer":     {"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECT", "BANNED", "VERIFY"},
-	"account":      {"NEW", "MODERATION", "MODERATED", "ACCEPTED", "REJECTED", "BANNED", "PROCESSING"},
-	"requisite":    {"NEW", "MODERATION", "MODERATED", "ACCEPTED", "REJECTED", "BANNED", "PROCESSING"},
+	"account":      {"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECTED", "BANNED", "PROCESSING"},
+	"requisite":    {"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECTED", "BANNED", "PROCESSING"},
 	"counterparty": {"NEW", "MODERATION", "MODERATED", "ACCEPT", "REJECT", "BANNED", "PROGRESS"},
 }
 
 // Change makes a change of data.
 func (d Data) Change(ctx context.Context, ch Change) error {
-	var status any // nil: unchanged
-	if ch.Status != "" {
-		code := slices.Index(statuses[ch.Kind], ch.Status)
-		if code < 0 {
-			return fmt.Errorf("sandbox: unknown status %s", ch.Status)
-		}
-		status = code
+	code := slices.Index(statuses[ch.Kind], ch.Status)
+	if code < 0 && ch.Status != "" {
+		return fmt.Errorf("sandbox: unknown status %s", ch.Status)
 	}
 	return d.Alter(ctx, func(tx sandbox.Tx) error {
-		at := d.Now().UnixNano()
+		at := d.Now().UTC()
+		over := patch{"updatedAt": at}
+		if ch.Status != "" {
+			over["status"] = ch.Status
+		}
+		if ch.Name != "" {
+			over["name"] = ch.Name
+		}
 		switch ch.Kind {
 		case "operation":
-			return d.changeOperation(ctx, tx, ch, status, at)
+			return d.changeOperation(ctx, tx, ch, code, at.UnixNano())
 		case "customer":
-			return errors.Join(one(ctx, tx, `UPDATE customer SET status = ifnull(?1, status), updated = max(?3, updated + 1),
-				display = ifnull(nullif(?2, ''), display), name = ifnull(nullif(?2, ''), name),
-				onboarded = iif(onboarded = 0 AND ifnull(?1, status) = 3, ?3, onboarded) WHERE cuid = ?4`,
-				status, ch.Name, at, ch.ID), tx.Raise("customer", ch.ID))
+			if ch.Name != "" {
+				over["display"] = ch.Name
+			}
+			if ch.Status == "ACCEPT" {
+				if _, err := tx.ExecContext(ctx, `UPDATE record SET doc = json_set(doc, '$.onboardingAt', ?)
+					WHERE kind = 'customer' AND id = ? AND doc ->> 'onboardingAt' IS NULL`, at.Format(time.RFC3339Nano),
+					ch.ID); err != nil {
+					return err
+				}
+			}
+			return errors.Join(amend(ctx, tx, "customer", ch.ID, over), tx.Raise("customer", ch.ID))
 		case "account", "requisite":
-			list := ""
+			if ch.Units != "" {
+				over["balance"] = patch{"sum": patch{"units": ch.Units, "nanos": ch.Nanos}}
+			}
 			if ch.Kind == "requisite" {
-				list = string(ch.Set)
+				over["requisites"] = ch.Set
 			}
-			return errors.Join(one(ctx, tx, `UPDATE account SET status = ifnull(?1, status), updated = max(?6, updated + 1),
-				name = ifnull(nullif(?2, ''), name), nanos = iif(?3 = '', nanos, ?4), units = ifnull(nullif(?3, ''), units),
-				requisites = ifnull(nullif(?5, ''), requisites) WHERE id = ?7`,
-				status, ch.Name, ch.Units, ch.Nanos, list, at, ch.ID), tx.Raise(ch.Kind, ch.ID))
+			return errors.Join(amend(ctx, tx, "account", ch.ID, over), tx.Raise(ch.Kind, ch.ID))
 		case "counterparty":
-			var suid string
-			if err := tx.QueryRowContext(ctx, `UPDATE cpaccount SET status = ifnull(?, status), updated = ? WHERE id = ?
-				RETURNING (SELECT suid FROM counterparty WHERE n = counterparty)`, status, at, ch.ID).Scan(&suid); err != nil {
-				return err
-			}
-			return tx.Raise("counterparty", suid)
+			return changePayee(ctx, tx, ch.ID, over)
 		case "document":
-			return d.changeDocument(ctx, tx, ch, at)
+			return d.changeDocument(ctx, tx, ch, at.UnixNano())
 		}
 		return fmt.Errorf("sandbox: %q cannot be changed", ch.Kind)
 	})
+}
+
+// amend puts a merge patch over a record.
+func amend(ctx context.Context, tx sandbox.Tx, kind, id string, over patch) error {
+	return one(ctx, tx, `UPDATE record SET doc = json_patch(doc, ?) WHERE kind = ? AND id = ?`, string(encode(over)),
+		kind, id)
+}
+
+// changePayee puts a merge patch over an account of a counterparty.
+func changePayee(ctx context.Context, tx sandbox.Tx, account string, over patch) error {
+	var id, path string
+	err := tx.QueryRowContext(ctx, `SELECT record.id, fullkey FROM record, json_each(doc, '$.accounts')
+		WHERE kind = 'counterparty' AND value ->> 'accountId' = ?`, account).Scan(&id, &path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(one(ctx, tx, `UPDATE record SET doc = json_set(doc, ?1, json_patch(doc -> ?1, ?2))
+		WHERE kind = 'counterparty' AND id = ?3`, path, string(encode(over)), id), tx.Raise("counterparty", id))
 }
 
 // one runs a statement that must change one row.
@@ -103,7 +125,7 @@ func one(ctx context.Context, tx sandbox.Tx, text string, args ...any) error {
 	return nil
 }
 
-func (d Data) changeOperation(ctx context.Context, tx sandbox.Tx, ch Change, status any, at int64) error {
+func (d Data) changeOperation(ctx context.Context, tx sandbox.Tx, ch Change, status int, at int64) error {
 	n, err := tx.Number(ch.ID)
 	if err != nil {
 		return err
@@ -118,7 +140,7 @@ func (d Data) changeOperation(ctx context.Context, tx sandbox.Tx, ch Change, sta
 		}
 		d.shown.add(ch.ID, over)
 	}
-	err = one(ctx, tx, `UPDATE operation SET status = ifnull(?, status),
+	err = one(ctx, tx, `UPDATE operation SET status = ifnull(nullif(?, -1), status),
 		updated = iif(?, updated, max(?, updated + 1)) WHERE n = ?`, status, ch.Still, at, n)
 	if err != nil || ch.Quiet {
 		return err
@@ -140,7 +162,7 @@ func (d Data) changeDocument(ctx context.Context, tx sandbox.Tx, ch Change, at i
 		return err
 	}
 	for _, raw := range list {
-		if err := d.changeOperation(ctx, tx, Change{ID: opidOf(raw)}, nil, at); err != nil {
+		if err := d.changeOperation(ctx, tx, Change{ID: opidOf(raw)}, -1, at); err != nil {
 			return err
 		}
 	}
@@ -311,8 +333,8 @@ func (d Data) Revoke(ctx context.Context) error {
 func (d Data) Unshared(ctx context.Context, kind string) (cuids []string, err error) {
 	err = d.Alter(ctx, func(tx sandbox.Tx) error {
 		var list string
-		err := tx.QueryRowContext(ctx, `SELECT json_group_array(cuid ORDER BY n) FROM customer WHERE type = ? AND shared = 0`,
-			kind).Scan(&list)
+		err := tx.QueryRowContext(ctx, `SELECT json_group_array(id ORDER BY n) FROM record
+			WHERE kind = 'customer' AND doc ->> 'type' = ? AND NOT doc ->> 'shared'`, kind).Scan(&list)
 		return errors.Join(err, json.Unmarshal([]byte(list), &cuids))
 	})
 	return cuids, err

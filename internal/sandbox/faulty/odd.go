@@ -78,8 +78,9 @@ func (d Data) makeOdd(ctx context.Context) error {
 			return err
 		}
 		if changes == 1 {
-			_, err := tx.ExecContext(ctx, `UPDATE customer SET name = 'O''Neill-Šťastný', lastname = 'D’Août 👩‍🚀',
-				display = 'O''Neill-Šťastný D’Août 👩‍🚀' WHERE n = (SELECT max(n) FROM customer)`)
+			_, err := tx.ExecContext(ctx, `UPDATE record SET doc = json_patch(doc, ?) WHERE kind = 'customer'
+				AND n = (SELECT max(n) FROM record WHERE kind = 'customer')`, string(encode(patch{"name": "O'Neill-Šťastný",
+				"lastname": "D’Août 👩‍🚀", "display": "O'Neill-Šťastný D’Août 👩‍🚀"})))
 			if err != nil {
 				return err
 			}
@@ -106,8 +107,8 @@ func (d Data) makeOdd(ctx context.Context) error {
 func makeOpen(ctx context.Context, tx sandbox.Tx, n int) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM link WHERE op = ?1;
 		UPDATE operation SET status = 1, type = 3, pay = 3, account2 = NULL, updated = created,
-			cpaccount = (SELECT k.n FROM cpaccount k JOIN counterparty p ON p.n = k.counterparty
-				WHERE p.customer = operation.customer ORDER BY k.n LIMIT 1) WHERE n = ?1`, n)
+			cpaccount = (SELECT 2 * n FROM record
+				WHERE kind = 'counterparty' AND doc ->> 'customer' = operation.customer ORDER BY n LIMIT 1) WHERE n = ?1`, n)
 	if err != nil {
 		return err
 	}

@@ -82,23 +82,23 @@ func accessToken(token string, st Style, skew time.Duration) string {
 // apart passes a share or a finalization on, as share-apart has them: a share changes neither the application nor the
 // customer's status, and can be finalized all the same.
 func (c *call) apart() answer {
-	customer := struct{ status, outstanding, app, appStatus string }{}
+	before := ""
 	err := c.in.service.Alter(c.ctx, func(tx sandbox.Tx) error {
 		if c.rt.Name == "finalize" {
-			_, err := tx.ExecContext(c.ctx, `UPDATE customer SET app_status = 'DRAFT'
-				WHERE cuid = ? AND app_status = '' AND shared <> 0`, c.param(0))
+			_, err := tx.ExecContext(c.ctx, `UPDATE record SET doc = json_set(doc, '$.appStatus', 'DRAFT')
+				WHERE kind = 'customer' AND id = ? AND doc ->> 'appStatus' = '' AND doc ->> 'shared'`, c.param(0))
 			return err
 		}
-		return tx.QueryRowContext(c.ctx, `SELECT status, outstanding, app, app_status FROM customer WHERE cuid = ?`,
-			c.param(0)).Scan(&customer.status, &customer.outstanding, &customer.app, &customer.appStatus)
+		return tx.QueryRowContext(c.ctx, `SELECT doc FROM record WHERE kind = 'customer' AND id = ?`,
+			c.param(0)).Scan(&before)
 	})
 	a := c.pass(c.r)
 	if err != nil || c.rt.Name == "finalize" || a.status != http.StatusOK { // an error: there is no such customer
 		return a
 	}
 	err = c.in.service.Alter(c.ctx, func(tx sandbox.Tx) error {
-		return one(c.ctx, tx, `UPDATE customer SET status = ?, outstanding = ?, app = ?, app_status = ? WHERE cuid = ?`,
-			customer.status, customer.outstanding, customer.app, customer.appStatus, c.param(0))
+		return one(c.ctx, tx, `UPDATE record SET doc = json_set(?1, '$.shared', doc -> 'shared', '$.updatedAt',
+			doc ->> 'updatedAt') WHERE kind = 'customer' AND id = ?2`, before, c.param(0))
 	})
 	if err != nil {
 		return errorAnswer(http.StatusInternalServerError, err.Error())
