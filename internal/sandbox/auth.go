@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/base64"
@@ -61,11 +60,7 @@ func login(c *call, in loginIn) (any, error) {
 
 // newLogin revokes older access tokens (and with StrictLogin refresh tokens) and issues a pair.
 func newLogin(c *call, tx *sql.Tx, origin string) (tokenJSON, error) {
-	kill := `UPDATE pair SET access_dead = 1 WHERE access_dead = 0`
-	if c.st.StrictLogin {
-		kill = `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`
-	}
-	if err := execute(c.ctx, tx, kill); err != nil {
+	if err := revoke(c, tx, c.st.StrictLogin); err != nil {
 		return tokenJSON{}, err
 	}
 	out, err := issue(c, tx, origin)
@@ -84,7 +79,7 @@ func refresh(c *call) (any, error) {
 		case outcome != "":
 			return refuse(http.StatusUnauthorized, outcome)
 		}
-		if err := killAll(c.ctx, tx); err != nil {
+		if err := revoke(c, tx, true); err != nil {
 			return err
 		}
 		out, err = issue(c, tx, "refresh")
@@ -115,8 +110,10 @@ func refreshOutcome(c *call, tx *sql.Tx, presented string) (string, error) {
 	return "", nil
 }
 
-func killAll(ctx context.Context, q querier) error {
-	return execute(ctx, q, `UPDATE pair SET access_dead = 1, refresh_dead = 1 WHERE access_dead = 0 OR refresh_dead = 0`)
+// revoke ends all access tokens, and with refresh all refresh tokens too.
+func revoke(c *call, tx *sql.Tx, refresh bool) error {
+	return execute(c.ctx, tx, `UPDATE pair SET access_dead = 1, refresh_dead = max(refresh_dead, ?)
+		WHERE access_dead = 0 OR refresh_dead = 0`, refresh)
 }
 
 // issue stores a new pair; only fingerprints of the tokens are stored.

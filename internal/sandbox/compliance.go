@@ -106,12 +106,7 @@ func webLink(c *call) (any, error) {
 		return execute(c.ctx, tx, `INSERT INTO verifylink(id, customer, until) VALUES(?, ?, ?)`, id, row.Cuid,
 			c.at.Add(linkTTL).UnixNano())
 	})
-	return patch{"ttlInSeconds": int(linkTTL / time.Second), "url": webLinkURL(c, id)}, err
-}
-
-// webLinkURL is the target of a compliance link: a page of this service.
-func webLinkURL(c *call, id string) string {
-	return (&url.URL{Scheme: "http", Host: c.r.Host, Path: verifyPath + id}).String()
+	return patch{"ttlInSeconds": int(linkTTL / time.Second), "url": "http://" + c.r.Host + verifyPath + id}, err
 }
 
 // verifyPath is the path of the pages behind compliance links.

@@ -263,34 +263,30 @@ func deleteFile(c *call) (any, error) {
 	})
 }
 
-// fileKind is a kind of file with its size limit.
-type fileKind struct {
-	name  string
-	limit int64
-}
-
 const megabyte = 1 << 20
 
-var fileKinds = map[string]fileKind{
-	"application/pdf":    {"PDF", 10 * megabyte},
-	"image/jpeg":         {"JPEG", 5 * megabyte},
-	"image/png":          {"PNG", 5 * megabyte},
-	"application/msword": {"Word", 5 * megabyte},
-	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": {"Word", 5 * megabyte},
-	"text/plain": {"text", megabyte},
-}
-
-var kindByExtension = map[string]string{
-	".pdf": "application/pdf", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
-	".doc":  "application/msword",
-	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".txt": "text/plain",
+// fileKinds are the kinds of files by media type, with the limit of their size.
+var fileKinds = map[string]struct {
+	name, ends string
+	limit      int64
+}{
+	"application/pdf":    {"PDF", ".pdf", 10 * megabyte},
+	"image/jpeg":         {"JPEG", ".jpg .jpeg", 5 * megabyte},
+	"image/png":          {"PNG", ".png", 5 * megabyte},
+	"application/msword": {"Word", ".doc", 5 * megabyte},
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": {"Word", ".docx", 5 * megabyte},
+	"text/plain": {"text", ".txt", megabyte},
 }
 
 // mediaType is the part's own type, else by the extension.
 func mediaType(header, name string) string {
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil || kind == "application/octet-stream" {
-		kind = kindByExtension[strings.ToLower(path.Ext(name))]
+		for mime, kind := range fileKinds {
+			if slices.Contains(strings.Fields(kind.ends), strings.ToLower(path.Ext(name))) {
+				return mime
+			}
+		}
 	}
 	return kind
 }

@@ -252,13 +252,6 @@ const (
 // ended reports whether an operation's documents may no longer be changed.
 func ended(status int) bool { return status >= statusSuccess }
 
-func nameOf(names []string, code int) string {
-	if code >= 0 && code < len(names) {
-		return names[code]
-	}
-	return names[0]
-}
-
 // codeOf returns the code of name, or -1.
 func codeOf(names []string, name string) int { return slices.Index(names, name) }
 
@@ -358,6 +351,9 @@ func (s *courier) claim(ctx context.Context, receives bool) (st settings, d *del
 			return nil
 		}
 		d = &found[0]
+		if st, err = loadSettings(ctx, tx); err != nil { // they may have changed since
+			return err
+		}
 		return execute(ctx, tx, `UPDATE outbox SET next = ? WHERE id = ?`, now+int64(claimTime), d.id)
 	})
 	return st, d, wait, err

@@ -191,8 +191,8 @@ func (o *operationRow) render(seed uint64, documents []any) *shownOperation {
 	a := o.amounts(seed)
 	d := newDice(seed, saltAmount, int(o.n)+1<<42)
 	v := &shownOperation{Opid: o.opid(seed), IsVisible: o.flags&flagVisible != 0, IsParent: o.flags&flagParent != 0,
-		Status: nameOf(operationStatuses, o.status), Type: nameOf(operationTypes, o.typ),
-		PaymentType: nameOf(paymentTypes, o.pay), CreatedAt: stamp(o.created), UpdatedAt: stamp(o.updated),
+		Status: operationStatuses[o.status], Type: operationTypes[o.typ],
+		PaymentType: paymentTypes[o.pay], CreatedAt: stamp(o.created), UpdatedAt: stamp(o.updated),
 		SourceAmount: amount{a.source}, DestinationAmount: amount{a.destination},
 		CommissionAmount: amount{a.commission}, CurrentBalanceAmount: amount{a.balance},
 		Comment: pick(&d, comments), Reference: "SBX-" + d.digits(8), Customer: o.customer.ref(),

@@ -296,8 +296,8 @@ func reportOperations(c *call) (any, error) {
 	for _, o := range rows {
 		sum := o.amounts(c.st.Seed).source
 		digits := strings.TrimRight(fmt.Sprintf("%s.%09d", sum.Units, sum.Nanos), "0")
-		table = append(table, []string{o.opid(c.st.Seed), nameOf(operationStatuses, o.status), nameOf(operationTypes, o.typ),
-			nameOf(paymentTypes, o.pay), o.customer.Display, strings.TrimSuffix(digits, "."), sum.Currency, stamp(o.created)})
+		table = append(table, []string{o.opid(c.st.Seed), operationStatuses[o.status], operationTypes[o.typ],
+			paymentTypes[o.pay], o.customer.Display, strings.TrimSuffix(digits, "."), sum.Currency, stamp(o.created)})
 	}
 	file, err := workbook(table)
 	return patch{"data": base64.StdEncoding.EncodeToString(file), "name": ""}, err

@@ -147,10 +147,12 @@ func openStore(ctx context.Context, o Options) (*store, error) {
 	}
 	s.db.SetMaxIdleConns(4)
 	err = whenFree(ctx, o.Path, func() error {
-		if err := populate(ctx, s.db, o); err != nil {
-			return err
-		}
-		return s.adopt(ctx, o)
+		return s.write(ctx, func(tx *sql.Tx) error {
+			if err := populate(ctx, tx, o); err != nil {
+				return err
+			}
+			return adopt(ctx, tx, o)
+		})
 	})
 	if err != nil {
 		s.db.Close()
@@ -181,17 +183,11 @@ func whenFree(ctx context.Context, path string, f func() error) error {
 	}
 }
 
-func populate(ctx context.Context, db *sql.DB, o Options) error {
+// populate fills a new file.
+func populate(ctx context.Context, tx *sql.Tx, o Options) error {
 	var version int
-	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil || version == schemaVersion {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil || version == schemaVersion {
+	err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
+	if err != nil || version == schemaVersion {
 		return err
 	}
 	if version > schemaVersion {
@@ -211,10 +207,7 @@ func populate(ctx context.Context, db *sql.DB, o Options) error {
 	if err := storeSettings(ctx, tx, st); err != nil {
 		return err
 	}
-	if err := execute(ctx, tx, indexes+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return execute(ctx, tx, indexes+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion))
 }
 
 // drop removes all tables.
@@ -229,25 +222,16 @@ func drop(ctx context.Context, tx *sql.Tx) error {
 }
 
 // adopt writes the options that are set into the file, if they change it.
-func (s *store) adopt(ctx context.Context, o Options) error {
-	st, err := loadSettings(ctx, s.db)
-	before := string(encode(st))
-	if err == nil {
-		err = st.apply(o)
-	}
-	if err != nil || string(encode(st)) == before {
+func adopt(ctx context.Context, tx *sql.Tx, o Options) error {
+	st, err := loadSettings(ctx, tx)
+	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(tx *sql.Tx) error {
-		st, err := loadSettings(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if err := st.apply(o); err != nil {
-			return err
-		}
-		return storeSettings(ctx, tx, st)
-	})
+	before := string(encode(st))
+	if err := st.apply(o); err != nil || string(encode(st)) == before {
+		return err
+	}
+	return storeSettings(ctx, tx, st)
 }
 
 func loadSettings(ctx context.Context, q querier) (st settings, err error) {

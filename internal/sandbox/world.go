@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -420,11 +421,7 @@ func (p person) kind() string {
 }
 
 func (p person) currencies() []string {
-	all := []string{p.main, p.main, p.second}
-	if p.third != "" {
-		all = append(all, p.third)
-	}
-	return all
+	return slices.DeleteFunc([]string{p.main, p.main, p.second, p.third}, func(c string) bool { return c == "" })
 }
 
 var payees = []string{
@@ -444,17 +441,10 @@ var banks = []string{
 
 // rails are the payment types that go with a currency.
 func rails(currency string) []int {
-	switch currency {
-	case "USD":
-		return []int{payACH, payFedwire, paySwift, paySwift}
-	case "EUR":
-		return []int{paySepa, paySepa, paySwift}
-	case "BTC":
-		return []int{payCrypto}
-	case "INR":
-		return []int{payIMPS, paySwift}
-	case "CAD":
-		return []int{payEFT, paySwift}
+	special := map[string][]int{"USD": {payACH, payFedwire, paySwift, paySwift}, "EUR": {paySepa, paySepa, paySwift},
+		"BTC": {payCrypto}, "INR": {payIMPS, paySwift}, "CAD": {payEFT, paySwift}}[currency]
+	if special != nil {
+		return special
 	}
 	return []int{paySwift}
 }
