@@ -25,8 +25,12 @@ const odd = "two\nlines, \"quoted\" \x1b[2J \u202e"
 // summed is an operation with an amount as the service may write it.
 func summed(id, status, customer, currency, units string, nanos int) api.Operation {
 	name, _ := json.Marshal(customer)
-	raw := fmt.Sprintf(`{"opid":%q,"status":%q,"type":"WITHDRAW","createdAt":"2026-06-01T10:00:00Z","updatedAt":"2026-06-02T10:00:00Z","customer":{"cuid":"c-%d","name":%s},`+
-		`"sourceAmount":{"sum":{"currencyCode":%q,"units":%q,"nanos":%d}},"documents":[{"guid":"g-%s","docType":"DEED"}]}`, id, status, len(customer), name, currency, units, nanos, id)
+	to := ""
+	if currency == "USD" {
+		to = `"destination":{"counterpartyAccount":{"id":"7","counterparty":{"name":"Acme"}}},`
+	}
+	raw := fmt.Sprintf(`{"opid":%q,"status":%q,"type":"WITHDRAW","createdAt":"2026-06-01T10:00:00Z","updatedAt":"2026-06-02T10:00:00Z",%s"customer":{"cuid":"c-%d","name":%s},`+
+		`"sourceAmount":{"sum":{"currencyCode":%q,"units":%q,"nanos":%d}},"documents":[{"guid":"g-%s","docType":"DEED"}]}`, id, status, to, len(customer), name, currency, units, nanos, id)
 	var o api.Operation
 	if err := o.UnmarshalJSON([]byte(raw)); err != nil {
 		panic(err)
@@ -59,6 +63,9 @@ func TestExportedTotals(t *testing.T) {
 			"PENDING,EUR,3,0,123456789012345678.423456789\nSUCCESS,USD,2,1,-5.50\n?,CHF,1,1,?\n", 3},
 		"by customer": {[]index.By{index.ByCustomer}, "amount<1", mark + "customer,customer_name,currency,operations,unusable,sum\n" +
 			"c-17,'=cmd|'/C calc'!A0,EUR,2,0,0.30\nc-28,\"two lines, \"\"quoted\"\" ·[2J ·\",USD,1,0,-5.50\n", 2},
+		// A counterparty is known by its name alone.
+		"by counterparty": {[]index.By{index.ByCounterparty}, "", mark + "counterparty,counterparty_name,currency,operations,unusable,sum\n" +
+			"?,?,EUR,3,0,123456789012345678.423456789\n?,?,CHF,1,1,?\n,Acme,USD,2,1,-5.50\n", 3},
 		"of nothing": {[]index.By{index.ByStatus}, "status:NOBODY", mark + "status,currency,operations,unusable,sum\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +95,7 @@ func TestExportedTotals(t *testing.T) {
 			}
 			for i, text := range slices.Collect(strings.Lines(objects)) {
 				var l index.TotalsLine
-				if strings.Contains(text, `"value":""`) {
+				if strings.Contains(text, `"value":""}`) {
 					t.Errorf("a group of nothing: %s", text)
 				}
 				if err := json.Unmarshal([]byte(text), &l); err != nil {

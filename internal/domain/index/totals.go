@@ -238,7 +238,7 @@ func (u unit) bars(from []Day, most int) ([]Day, bool) {
 // GroupValue is the value that a group of operations shares.
 type GroupValue struct {
 	By    By      `json:"by"`
-	Value *string `json:"value"`          // code, currency, identifier, or the day, Monday or month; null: not known
+	Value *string `json:"value"`          // code, currency, identifier or date; empty: it has none; null: not known
 	Name  string  `json:"name,omitempty"` // of a customer or counterparty
 }
 
@@ -371,7 +371,7 @@ func (g Group) Lines(by []By, order Sort) []TotalsLine {
 		case TotalsSum:
 			return cmp.Or(cmp.Compare(currency(a), currency(b)), order.sums(a.amount, b.amount))
 		}
-		return order.texts(untrusted.Text(a.names()[column]), untrusted.Text(b.names()[column]))
+		return order.texts(untrusted.Text(orEmpty(a.names()[column])), untrusted.Text(orEmpty(b.names()[column])))
 	})
 	return out
 }
@@ -390,6 +390,9 @@ func (g Group) lines(by []By, within []GroupValue) []TotalsLine {
 	}
 	for _, part := range g.Parts {
 		group := GroupValue{by[0], orNull(string(part.Key)), string(part.Name)}
+		if by[0] == ByCounterparty && part.Name != "" { // grouped by name: it has no identifier that could be told
+			group.Value = new(string)
+		}
 		out = append(out, part.lines(by[1:], append(slices.Clip(within), group))...)
 	}
 	return out
@@ -444,25 +447,29 @@ func (l TotalsLine) Row() []csvcell.Cell {
 
 // shown are the names as people read them, "?" for one that is not known.
 func (l TotalsLine) shown() []string {
-	out := l.names()
-	for i := range out {
-		out[i] = cmp.Or(out[i], "?")
+	var out []string
+	for _, name := range l.names() {
+		if name == nil {
+			out = append(out, "?")
+		} else {
+			out = append(out, *name)
+		}
 	}
 	return out
 }
 
-// names are the values of the groups and the currency, empty if not known.
-func (l TotalsLine) names() []string {
-	var out []string
+// names are the values of the groups and the currency, nil if not known.
+func (l TotalsLine) names() []*string {
+	var out []*string
 	named := false
 	for _, g := range l.Groups {
-		if out = append(out, orEmpty(g.Value)); g.By == ByCustomer || g.By == ByCounterparty {
-			out = append(out, g.Name)
+		if out = append(out, g.Value); g.By == ByCustomer || g.By == ByCounterparty {
+			out = append(out, orNull(g.Name))
 		}
 		named = named || g.By == ByCurrency
 	}
 	if !named {
-		out = append(out, orEmpty(l.Currency))
+		out = append(out, l.Currency)
 	}
 	return out
 }
