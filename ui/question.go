@@ -16,6 +16,7 @@ import (
 
 	"opdeck/api"
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/format"
 	"opdeck/internal/present"
@@ -34,8 +35,6 @@ const (
 	// between typed characters and Enter: a held key repeats faster, and pasted
 	// characters come faster.
 	quiet = 120 * time.Millisecond
-	// lastOfID is the number of characters of the id that the person types in production.
-	lastOfID = 4
 )
 
 // question is the dialog that asks before a write. Only a separate key counts as yes, after
@@ -61,8 +60,8 @@ type question struct {
 }
 
 func newQuestion(s *window, owner screenID, c Confirm) *question {
-	q := &question{dialog: dialog{screen: owner}, c: c, digest: digest(c), want: LastOf(c.ID), edit: widget.Edit{Max: 32},
-		k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
+	q := &question{dialog: dialog{screen: owner}, c: c, digest: digest(c), want: act.LastOf(c.ID),
+		edit: widget.Edit{Max: 32}, k: s.keys.Dialog, nav: s.keys.Nav, cancel: s.keys.Form.Cancel}
 	q.typed = s.opt.About.Environment == Production && !c.SkipTypedConfirmation
 	// Safe to draw, whatever its source; the digest is of the exact content.
 	q.c.Title, q.c.Ask, q.c.Risk, q.c.Verb = safe(c.Title), safe(c.Ask), safe(c.Risk), cmp.Or(safe(c.Verb), "Yes")
@@ -90,19 +89,6 @@ func digest(c Confirm) string {
 		part(f.Value)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// LastOf returns the characters to type: the last four of an id, or all of a
-// shorter one. It returns "" if they are not all printable ASCII.
-func LastOf(id string) string {
-	r := []rune(id)
-	r = r[max(len(r)-lastOfID, 0):]
-	for _, c := range r {
-		if c <= 0x20 || c > 0x7e {
-			return ""
-		}
-	}
-	return string(r)
 }
 
 // early implements overlay: a question also waits until it was drawn.

@@ -227,6 +227,19 @@ func RoleNames(roles []api.Role) string {
 	return strings.Join(out, ", ")
 }
 
+// LastOf returns the characters to type in production: the last four of an id, or all of a shorter one. It returns ""
+// if they are not all printable ASCII.
+func LastOf(id string) string {
+	r := []rune(id)
+	r = r[max(len(r)-4, 0):]
+	for _, c := range r {
+		if c <= 0x20 || c > 0x7e {
+			return ""
+		}
+	}
+	return string(r)
+}
+
 // Object fills the placeholders of a question.
 type Object struct {
 	Item string // safe text: the file name, "" for none

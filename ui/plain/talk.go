@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"opdeck/api/untrusted"
+	"opdeck/internal/act"
 	"opdeck/ui"
 	"opdeck/ui/draw"
 )
@@ -246,7 +247,7 @@ func (t *Talk) Secret(ctx context.Context, label string) (s string, err error) {
 func (t *Talk) Confirm(ctx context.Context, lead string, q ui.Question) (bool, error) {
 	yes, what := "yes", "yes"
 	if q.Typed {
-		yes = ui.LastOf(q.ID)
+		yes = act.LastOf(q.ID)
 		what = "the last " + strconv.Itoa(len(yes)) + " characters of the " + cmp.Or(q.IDLabel, "id")
 	}
 	t.question(lead, q)

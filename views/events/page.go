@@ -363,7 +363,7 @@ func (s *pages) confirmSettings(old, h api.HookSettings, fresh bool) ui.Action {
 		p.Long = true
 		facts = append(facts, p)
 	}
-	return ui.Asking(act.HookSet, act.Object{}, ui.Confirm{ID: "webhook-settings", Facts: facts,
+	return ui.Asking(act.HookSet, act.Object{}, ui.Confirm{ID: endpoint.HookObject, Facts: facts,
 		Yes: func(ui.Seen) tea.Cmd {
 			s.list.Doing = "writing the settings"
 			caller, env := s.caller, s.env

@@ -297,12 +297,14 @@ func (r *root) confirm(ctx context.Context, w asked) error {
 			r.tell("", safeText(risk))
 		}
 	}
-	tail := lastRunes(w.typed, 4)
-	typed := r.real && r.row.Ask == act.Typed && tail != ""
+	tail, typed := act.LastOf(w.typed), r.real && r.row.Ask == act.Typed && w.typed != ""
 	switch {
+	case typed && tail == "":
+		return &api.Error{Kind: api.Usage, Hint: "Use --yes to confirm.", Public: "The end of the " +
+			cmp.Or(q.Of, "id") + " cannot be typed, so it cannot be confirmed here. Nothing was sent."}
 	case typed:
 		fmt.Fprintf(r.env.Err, "PRODUCTION. %s\nType the last characters of the %s, %s, to continue: ", safeText(q.Ask),
-			cmp.Or(q.Of, "id"), oneLine(tail))
+			cmp.Or(q.Of, "id"), tail)
 	case r.real:
 		fmt.Fprintf(r.env.Err, "PRODUCTION. %s [y/N] ", safeText(q.Ask))
 	default:

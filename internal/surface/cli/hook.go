@@ -121,7 +121,7 @@ func setHooks(r *root, ctx context.Context, a *app.App, c *hookChange) (w asked,
 		}
 	}
 	c.apply(&h, key)
-	w.typed, w.facts = a.Context.Name, []present.Fact{{Label: "context", Value: a.Context.Name},
+	w.typed, w.facts = endpoint.HookObject, []present.Fact{{Label: "context", Value: a.Context.Name},
 		{Label: "change", Value: strings.Join(c.changes(), ", ")}}
 	return w, func(ctx context.Context) (record[hooksJSON], error) {
 		if _, err := endpoint.Do(ctx, a.Client, endpoint.SetHooks, h); err != nil {

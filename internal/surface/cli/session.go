@@ -299,7 +299,7 @@ func sessionActCommand(r *root, kind api.ActKind, sentence string,
 	return writes(r, &cobra.Command{}, func(ctx context.Context, a *app.App, _ []string) (w asked, _ sending[sessionJSON],
 		_ error) {
 		account, kind, sentence := session.MaskAccount(a.Session.Key().Account), kind, sentence
-		w.typed, w.facts = a.Context.Name, []present.Fact{{Label: "context", Value: a.Context.Name},
+		w.typed, w.facts = account, []present.Fact{{Label: "context", Value: a.Context.Name},
 			{Label: "account", Value: account}}
 		if r.newStoreKey {
 			w.facts = append(w.facts, present.Fact{Label: "key",

@@ -253,4 +253,14 @@ func TestProductionAsksForTheID(t *testing.T) {
 	if code := p.runs(cuid[len(cuid)-4:]+"\n", "", "compliance", "finalize", cuid); code != 0 {
 		t.Errorf("exit %d: %s", code, p.err.String())
 	}
+	for _, row := range [][]string{{"session", "refresh", "dbox"}, {"session", "reset", "dbox"},
+		{"hook", "set", "--operations", "ings"}} { // as in the console, not the name of the context
+		command, end := row[:len(row)-1], row[len(row)-1]
+		if code := p.runs("live\n", "", command...); code != 2 || !strings.Contains(p.err.String(), ", "+end+", to continue") {
+			t.Errorf("%q: exit %d: %s", command, code, p.err.String())
+		}
+		if code := p.runs(end+"\n", "", command...); code != 0 {
+			t.Errorf("%q: exit %d: %s", command, code, p.err.String())
+		}
+	}
 }
