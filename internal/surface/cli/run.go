@@ -315,7 +315,8 @@ func argsError(c *cobra.Command, args []string, err error) error {
 	case len(c.ValidArgs) > 0 && len(args) == 1:
 		return usageOf(c, "%s: %s", path(c), err)
 	case takes == "" && c.Flags().Lookup("filter") != nil:
-		return usage("%s takes no arguments; a filter is --filter %s", path(c), shellwords.Quote(strings.Join(args, " ")))
+		return usageOf(c, "%s takes no arguments; a filter is --filter %s", path(c),
+			shellwords.Quote(strings.Join(args, " ")))
 	case takes == "":
 		return usageOf(c, "%s takes no arguments", path(c))
 	}
@@ -549,11 +550,6 @@ func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-}
-
-func lastRunes(s string, n int) string {
-	r := []rune(s)
-	return string(r[max(0, len(r)-n):])
 }
 
 // write runs fn; in a dry run it prints the acts that fn would have sent.
