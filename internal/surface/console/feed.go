@@ -67,6 +67,7 @@ type feed struct {
 	readAt    time.Time
 	polled    time.Time
 	moving    bool          // the session changes every second
+	failing   bool          // the store could not be read
 	counting  time.Duration // until the budgets change; 0: they do not
 	status    session.Status
 	usage     []limit.Usage
@@ -209,7 +210,9 @@ func (f *feed) first() tea.Msg {
 // next waits for news; it is one of the shell's feeds. If the system reports writes, it sleeps until there is one, or
 // until time changes something.
 func (f *feed) next() tea.Msg {
-	f.poll()
+	if !f.failing || f.app.Now().Sub(f.polled) >= pollEvery { // each failure is news
+		f.poll()
+	}
 	timer := time.NewTimer(f.pause())
 	defer timer.Stop()
 	soon := func() { timer.Reset(max(pollEvery-f.app.Now().Sub(f.polled), 0)) }
@@ -244,7 +247,7 @@ func (f *feed) changes() {
 // pause is how long next need not poll without writes.
 func (f *feed) pause() time.Duration {
 	switch {
-	case !f.watches || f.moving:
+	case !f.watches || f.moving || f.failing:
 		return pollEvery
 	case f.counting > 0: // calls that expire together are shown together
 		return min(max(f.counting+pollEvery/2, 2*pollEvery), f.rest(), f.verdictDue())
@@ -299,7 +302,7 @@ func (f *feed) read(ctx context.Context) {
 		f.app.Log.Warn("index", "err", err)
 	}
 	st, _, err := f.reads.status.read(f.app, func() (session.Status, error) { return f.app.SharedSession().Status(ctx) })
-	if err != nil {
+	if f.failing = err != nil; f.failing {
 		f.unreadable(api.AsError(err))
 	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {
 		f.status = st

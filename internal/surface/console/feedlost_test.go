@@ -65,6 +65,10 @@ func TestDeletedStoreIsShown(t *testing.T) {
 	if shown != 3 {
 		t.Errorf("%d of 3 places say it", shown)
 	}
+	failed := f.polled // each failure is news; the next one waits
+	if f.next(); f.polled.Sub(failed) < pollEvery {
+		t.Errorf("a store that cannot be read was read again after %v", f.polled.Sub(failed))
+	}
 	found := false
 	app.Doctor(ctx, opt, a, false, func(x app.Finding) {
 		if x.Name == "store" && x.Health == app.Failed {
