@@ -256,6 +256,7 @@ func (c *Client) noAnswer(ctx context.Context, r Request, a Answer) error {
 	e := &Error{Op: r.Op, Kind: Unavailable, RequestID: a.RequestID, Err: a.err,
 		Public: "The service did not answer.", Remedy: Remedy{Kind: CheckNetwork}}
 	var coding *jsontree.CodingError
+	var cut *CutError
 	switch {
 	case errors.Is(a.err, errTooLarge):
 		e.Public, e.Remedy = "The answer is larger than 16 MB and was not read.", Remedy{Kind: AskForLess}
@@ -266,6 +267,8 @@ func (c *Client) noAnswer(ctx context.Context, r Request, a Answer) error {
 		e.Public, e.Remedy = "The compressed answer cannot be unpacked.", Remedy{Kind: AskSupport}
 	case ctx.Err() != nil && !r.write:
 		return stopped(ctx, r.Op, a.err)
+	case errors.As(a.err, &cut) && !errors.Is(a.err, context.DeadlineExceeded):
+		e.Public = "The service answered, and its answer was cut off " + cut.after() + "."
 	case errors.Is(a.err, context.DeadlineExceeded):
 		e.Public = "The service did not answer within " + c.opt.Timeout.String() + "."
 	case !a.sent:

@@ -146,7 +146,7 @@ func (c *Client) attempt(ctx context.Context, r Request, token secret.Value, m *
 	}
 	a.Body, err = io.ReadAll(io.LimitReader(in, maxAnswer+1))
 	if err != nil {
-		a.err = fmt.Errorf("the answer was cut off: %w", cause(err))
+		a.err = &CutError{int64(len(a.Body)), resp.ContentLength, cause(err)}
 	} else if len(a.Body) > maxAnswer {
 		a.err = errTooLarge
 	} else if !r.Raw {

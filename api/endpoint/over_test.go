@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"opdeck/api"
@@ -33,6 +34,7 @@ func (s threeTries) Do(ctx context.Context, _ session.Route, send api.Send) erro
 type sequence struct {
 	answers []string // "403 {…}"
 	coding  string   // their Content-Encoding
+	whole   int64    // their Content-Length, -1 for none, if they are cut off
 	sent    int
 }
 
@@ -40,9 +42,12 @@ func (s *sequence) RoundTrip(r *http.Request) (*http.Response, error) {
 	line := s.answers[min(s.sent, len(s.answers)-1)]
 	s.sent++
 	code := map[string]int{"200": 200, "401": 401, "403": 403, "500": 500}[line[:3]]
+	body, whole := io.Reader(strings.NewReader(line[4:])), int64(len(line)-4)
+	if s.whole != 0 {
+		body, whole = io.MultiReader(body, iotest.ErrReader(io.ErrUnexpectedEOF)), s.whole
+	}
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"},
-		"Content-Encoding": {s.coding}},
-		Body: io.NopCloser(strings.NewReader(line[4:])), Request: r}, nil
+		"Content-Encoding": {s.coding}}, ContentLength: whole, Body: io.NopCloser(body), Request: r}, nil
 }
 
 func overClient(t *testing.T, s threeTries, wire *sequence) *endpoint.Wire {
@@ -55,13 +60,16 @@ func overClient(t *testing.T, s threeTries, wire *sequence) *endpoint.Wire {
 	return c
 }
 
-// TestACodingThatIsNotReadIsNamed: it is not taken for silence.
-func TestACodingThatIsNotReadIsNamed(t *testing.T) {
-	for coding, want := range map[string]string{"br": `Content-Encoding "br"`, "gzip": "cannot be unpacked"} {
-		c := overClient(t, threeTries{}, &sequence{answers: []string{"200 \x1f\x8b{}"}, coding: coding})
+// TestAnAnswerThatIsNotReadIsNamed: it is not taken for silence.
+func TestAnAnswerThatIsNotReadIsNamed(t *testing.T) {
+	for want, wire := range map[string]sequence{`Content-Encoding "br"`: {coding: "br"},
+		"cannot be unpacked":            {coding: "gzip"},
+		"cut off after 4 of 2048 bytes": {whole: 2048}, "cut off after 4 bytes": {whole: -1}} {
+		wire.answers = []string{"200 \x1f\x8b{}"}
+		c := overClient(t, threeTries{}, &wire)
 		_, err := endpoint.Do(t.Context(), c, endpoint.GetOperation, "op-1")
 		if e := api.AsError(err); e == nil || e.Kind != api.Unavailable || !strings.Contains(e.Public, want) {
-			t.Errorf("%s: %v", coding, err)
+			t.Errorf("%s: %v", want, err)
 		}
 	}
 }

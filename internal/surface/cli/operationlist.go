@@ -341,7 +341,7 @@ func freshenIndex(r *root, ctx context.Context, a *app.App, cached bool) error {
 		return err
 	}
 	if err != nil {
-		r.say("The service could not be reached: %s These rows are from the index.", asError(err).Public)
+		r.say("The list could not be read: %s These rows are from the index.", asError(err).Public)
 	}
 	return nil
 }
