@@ -71,7 +71,7 @@ func TestAQuestionCountsTheCalls(t *testing.T) {
 	w.config(strings.Replace(string(b), "billing = 1000", "billing = 4", 1))
 	file := w.file("new.pdf")
 	x := start(t, 120, 30, w.home, w.env, "document", "replace", op.Opid, op.Documents[0].GUID, file)
-	x.shows("This needs 4 billing calls, and ", " can be sent now: the last waits about ", "[y/N]").press("n\r").shows("nothing was sent")
+	x.shows("This needs 4 billing calls, and 3 can be sent now: the last waits about ", "[y/N]").press("n\r").shows("nothing was sent")
 	<-x.ended
 	if n := w.removals(); n != 0 {
 		t.Errorf("%d removals were sent", n)

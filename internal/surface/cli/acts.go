@@ -240,6 +240,7 @@ type asked struct {
 func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string) (asked, func(context.Context) error,
 	error)) func(*cobra.Command, []string) error {
 	return r.do(func(ctx context.Context, a *app.App, args []string) error {
+		needs := waits(ctx, a, r.row) // before what prepare reads, which counts
 		w, send, err := prepare(ctx, a, args)
 		if err != nil {
 			return err
@@ -248,8 +249,12 @@ func (r *root) asks(prepare func(ctx context.Context, a *app.App, args []string)
 		if consent, w.now, err = r.consent(ctx, a, w); err != nil {
 			return err
 		}
-		if !r.yes && !r.dryRun {
-			w.waits = waits(ctx, a, r.row)
+		switch {
+		case r.dryRun:
+		case r.yes && needs != "":
+			r.waits(needs, false)
+		default:
+			w.waits = needs
 		}
 		if err := r.confirm(ctx, w); err != nil {
 			return err
