@@ -464,3 +464,9 @@ func Unsettled(o Options, r followup.Row) string {
 	return what + ": sent at " + sent + "; unknown outcome. It may still arrive until " + until +
 		"; opdeck checks again by itself."
 }
+
+// Removed says that a listed document was removed by a write of ours.
+func Removed(o Options, name string, at time.Time) string {
+	return name + " was removed with opdeck at " + o.clock(at) +
+		": this read may be older, or someone attached it again since."
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -49,11 +50,12 @@ type changes struct {
 	parts  Parts
 
 	jobs      []replace.Job
-	open      []followup.Row   // writes that may still arrive, or were not seen in time
-	doubted   []removed        // removals that were among them
-	undone    []removed        // newest last
-	seenTypes []untrusted.Text // of documents, in answers
-	before    *api.Operation   // as it was when the write under way began; nil: none is
+	open      []followup.Row       // writes that may still arrive, or were not seen in time
+	doubted   []removed            // removals that were among them
+	undone    []removed            // newest last
+	gone      map[string]time.Time // guids that we removed a short time ago, and when
+	seenTypes []untrusted.Text     // of documents, in answers
+	before    *api.Operation       // as it was when the write under way began; nil: none is
 }
 
 // OwnKey implements list.Screen.
@@ -106,10 +108,20 @@ func (s *changes) askRemove(d api.Document) ui.Action {
 		return s.locked(d, "removed")
 	}
 	risk, lifts := s.lifted(d, ": the service usually refuses this, and may refuse to restore it.")
+	risk = strings.TrimSpace(s.listedStill(d) + " " + risk)
 	seen := *s.latest.Op
 	return ui.Asking(act.DocumentRemove, s.object(d.FileName.Line(60)), ui.Confirm{ID: string(d.GUID), Risk: risk,
 		Facts: s.facts(d),
 		Yes:   func(ui.Seen) tea.Cmd { return s.remove(seen, d, lifts) }})
+}
+
+// listedStill says that we removed a document a short time ago, "" if not.
+func (s *changes) listedStill(d api.Document) string {
+	at, removed := s.gone[string(d.GUID)]
+	if !removed {
+		return ""
+	}
+	return present.Removed(s.env.Present(), d.FileName.Line(60), at)
 }
 
 // lifted names the guards that a yes lifts, and reports whether there are any; ended says what an end state means.
@@ -260,6 +272,7 @@ func (s *changes) onWriteDone(msg writeDoneMsg) (ui.Action, tea.Cmd) {
 		}
 		return append(acts, notice), s.reread(msg.err)
 	}
+	delete(s.gone, msg.item)
 	done := ui.Notify{Level: ui.Success, Text: s.env.Proven(s.latest.ID, msg.item, msg.done)}
 	c, _ := evidence.Of(s.env.Root).ByRead(s.latest.ID, msg.item)
 	if msg.took != nil {

@@ -43,6 +43,8 @@ type Parts struct {
 	Unfinished func(ctx context.Context, opid string) ([]replace.Job, error)
 	// Open lists the writes to an operation that may still arrive, or were not seen in time.
 	Open func(ctx context.Context, opid string) ([]followup.Row, error)
+	// Removed are the documents that we removed a short time ago, and when; see followup.Tracker.
+	Removed func(ctx context.Context, opid string) (map[string]time.Time, error)
 }
 
 // removed is a document that was taken off here and can be put back.
@@ -106,11 +108,13 @@ func (s *Screen) beside(opid string) func(context.Context, bool) ui.Then {
 	parts := s.parts
 	return func(ctx context.Context, first bool) ui.Then {
 		open, _ := parts.Open(ctx, opid)
+		gone, _ := parts.Removed(ctx, opid)
 		var jobs []replace.Job
 		if first {
 			jobs, _ = parts.Unfinished(ctx, opid)
 		}
 		return func() (ui.Action, tea.Cmd) {
+			s.changes.gone = gone
 			if s.changes.doubt(open); first {
 				s.changes.jobs = jobs
 			}
@@ -298,6 +302,13 @@ func (s *Screen) HeadLines() []string {
 	for _, r := range s.changes.open {
 		for i, l := range draw.Wrap(present.Unsettled(s.env.Present(), r), max(w-2, 1)) {
 			out = append(out, th.Warn.Render([]string{th.Signs.Unknown, " "}[min(i, 1)]+" "+l))
+		}
+	}
+	for _, d := range op.Documents {
+		if says := s.changes.listedStill(d); says != "" {
+			for i, l := range draw.Wrap(says, max(w-2, 1)) {
+				out = append(out, th.Warn.Render([]string{th.Signs.Warn, " "}[min(i, 1)]+" "+l))
+			}
 		}
 	}
 	for _, j := range s.changes.jobs {

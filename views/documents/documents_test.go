@@ -315,6 +315,11 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	if strings.Contains(r.View(), "? Removing") {
 		t.Error("what is settled is still said to be open")
 	}
+	f.gone = map[string]time.Time{guid: time.Date(2026, 3, 2, 11, 1, 0, 0, time.UTC)} // a lagging read lists it
+	r.Send(uitest.Key("r"))
+	r.Has("invoice.pdf was removed with opdeck at 11:01:00: this read may be older, or")
+	r.Send(uitest.Key("x"))
+	r.Has("Remove invoice.pdf from", "removed with opdeck at 11:01:00")
 }
 
 // TestRemovalThatMayStillArrive: the document is gone, and the request of its removal had no answer. The screen says so

@@ -32,6 +32,7 @@ type fake struct {
 	upload  func(path string) (api.CustomerFile, error)
 	jobs    []replace.Job
 	open    []followup.Row
+	gone    map[string]time.Time // removed by us
 	err     error
 
 	files []api.CustomerFile // of the customer
@@ -77,6 +78,7 @@ func (f *fake) parts() Parts {
 	}}
 	return Parts{Known: known, Save: f.save, Read: f.read, Jobs: &replace.Jobs{Store: f, Client: f.caller(), Dir: f.dir, Now: time.Now},
 		Unfinished: func(ctx context.Context, _ string) ([]replace.Job, error) { return f.Unfinished(ctx) }, Types: f.DocumentTypes,
+		Removed: func(context.Context, string) (map[string]time.Time, error) { return f.gone, nil },
 		Open: func(context.Context, string) ([]followup.Row, error) {
 			f.calls++
 			return f.open, nil

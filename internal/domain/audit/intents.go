@@ -3,6 +3,8 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"opdeck/api"
 )
@@ -54,6 +56,12 @@ func (in *Intents) Maker(ctx context.Context, event, item string) (ref string, e
 		}
 	}
 	return "", err
+}
+
+// Done lists the acts on an object that are proven done, by the outcomes recorded since a time, newest first.
+func (in *Intents) Done(ctx context.Context, object, id string, since time.Time) ([]Entry, error) {
+	p, err := in.find(ctx, Query{Object: object, ID: id, Phase: PhaseOutcome, From: since, Limit: 1000})
+	return slices.DeleteFunc(p.Entries, func(e Entry) bool { return e.Damaged || e.Outcome != ResultOK }), err
 }
 
 // Entry returns the record with that UID.

@@ -470,6 +470,26 @@ func (t *Tracker) Of(ctx context.Context, id string) ([]Row, error) {
 	return slices.DeleteFunc(rows, func(r Row) bool { return r.ID != id || r.State == Sending }), err
 }
 
+// lagging is how long a read may still list a document that was removed.
+const lagging = 10 * time.Minute
+
+// Removed are the documents whose last proven write of ours took them off an operation, within the last ten minutes,
+// and when it did: a read that lists one may be older.
+func (t *Tracker) Removed(ctx context.Context, opid string) (map[string]time.Time, error) {
+	done, err := t.opt.Trail.Done(ctx, "operation", opid, time.Now().Add(-lagging))
+	at := map[string]time.Time{}
+	for _, e := range slices.Backward(done) {
+		switch {
+		case e.Context.BaseURL != t.opt.Context.BaseURL:
+		case e.Event == string(api.ActRemoveDocument):
+			at[e.Item] = e.At
+		case e.Event == string(api.ActAttachDocument):
+			delete(at, e.Item)
+		}
+	}
+	return at, err
+}
+
 // InDoubt lists the objects of a kind with a write whose outcome is unknown, without checking for dead processes.
 func (t *Tracker) InDoubt(ctx context.Context, object string) (ids []string, err error) {
 	rows, err := t.opt.Store.Rows(ctx)

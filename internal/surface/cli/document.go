@@ -38,8 +38,16 @@ func documentListCommand(r *root) *cobra.Command {
 			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows the raw answer.",
 				format.Plural(n, "document", "documents"), args[0])
 		}
+		o := r.options(ctx, a)
+		if gone, _ := a.Follow.Removed(ctx, args[0]); err == nil {
+			for _, d := range op.Documents {
+				if at, removed := gone[string(d.GUID)]; removed {
+					r.say("%s", present.Removed(o, d.FileName.Line(60), at))
+				}
+			}
+		}
 		return list(documentsJSON{op.Documents, string(op.OPID)}, op.Documents,
-			documentTable(r.options(ctx, a), op.Documents).none(none)), err
+			documentTable(o, op.Documents).none(none)), err
 	})
 }
 
@@ -53,8 +61,12 @@ func documentRemoveCommand(r *root) *cobra.Command {
 		"attaches it again. opdeck never sends a document that the service calls locked. --force lifts two guards of " +
 		"opdeck's own: for operations that have ended, and for a lock that the service does not tell. The service may " +
 		"still refuse."}
-	writes(r, cmd, func(_ context.Context, a *app.App, args []string) (asked, sending[changedJSON], error) {
-		return onDocument(args, args[1], force), func(ctx context.Context) (record[changedJSON], error) {
+	writes(r, cmd, func(ctx context.Context, a *app.App, args []string) (asked, sending[changedJSON], error) {
+		w := onDocument(args, args[1], force)
+		if gone, _ := a.Follow.Removed(ctx, args[0]); !gone[args[1]].IsZero() {
+			w.risk = strings.TrimSpace(present.Removed(r.options(ctx, a), "It", gone[args[1]]) + " " + w.risk)
+		}
+		return w, func(ctx context.Context) (record[changedJSON], error) {
 			op, err := endpoint.Do(ctx, a.Client, endpoint.RemoveDocument, api.RemoveDocument{OPID: args[0], GUID: args[1],
 				Force: force})
 			sentence := "Removed. To restore it: opdeck document restore " + args[0] + " " + args[1]

@@ -429,7 +429,7 @@ func (d *backend) screen(env *ui.Env, p ui.Place) ui.Screen {
 	case ui.KindDocuments:
 		return documents.NewScreen(env, d.app.Client, documents.Parts{Known: d.known(), Save: d.files.SaveDocument,
 			Read: d.files.ReadUpload, Jobs: d.app.Jobs, Unfinished: d.app.UnfinishedJobs, Types: d.app.Index.DocumentTypes,
-			Open: d.app.Follow.Of}, p.ID)
+			Open: d.app.Follow.Of, Removed: d.app.Follow.Removed}, p.ID)
 	case ui.KindCompliance:
 		if p.ID == "" {
 			return compliance.NewCustomers(env, d.app.Client, d.app.Journeys.Store.UnfinishedJourneys, p.Arg)
