@@ -185,7 +185,10 @@ func (f *fake) Freshness(context.Context) (index.Freshness, error) {
 	f.calls++
 	fresh := f.fresh
 	fresh.Complete = fresh.Complete || !f.filling
-	fresh.WholeAt, fresh.MaxAge = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), 1000*time.Hour
+	fresh.MaxAge = 1000 * time.Hour
+	if fresh.WholeAt.IsZero() {
+		fresh.WholeAt = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	}
 	if fresh.Rows == 0 {
 		fresh.Rows = int64(f.len(filter.OperationExpr{}))
 	}
