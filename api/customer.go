@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/secret"
 	"opdeck/api/untrusted"
 )
@@ -275,10 +276,12 @@ type CustomerFile struct {
 	Type       untrusted.Text `json:"type"`
 	Info       untrusted.Text `json:"info"`
 	Status     untrusted.Text `json:"status"`
-	Size       int64          `json:"size"` // bytes; -1: unreadable
+	Size       int64          `json:"size"` // bytes; -1: not known
 
 	Raw json.RawMessage `json:"-"`
 }
+
+func (f *CustomerFile) check(v jsontree.Value) { sizeTold(v, &f.Size) }
 
 // CustomerQuery holds the service's own filters of the customer list.
 type CustomerQuery struct {

@@ -85,7 +85,7 @@ type CustomerRef struct {
 type Document struct {
 	GUID     untrusted.Text `json:"guid"`
 	FileName untrusted.Text `json:"fileName"`
-	Size     int64          `json:"size"` // bytes; -1: unreadable
+	Size     int64          `json:"size"` // bytes; -1: not known
 	MIME     untrusted.Text `json:"mime"`
 	DocType  untrusted.Text `json:"docType"`
 	Info     untrusted.Text `json:"info"`
@@ -93,7 +93,18 @@ type Document struct {
 	CreateAt Time           `json:"createAt"`
 }
 
-func (d *Document) check(v jsontree.Value) { d.Lock = LockIn(v) }
+func (d *Document) check(v jsontree.Value) {
+	if d.Lock = LockIn(v); *d != (Document{}) { // an empty one is dropped
+		sizeTold(v, &d.Size)
+	}
+}
+
+// sizeTold makes a size not known that the record does not tell.
+func sizeTold(record jsontree.Value, size *int64) {
+	if !isWhole(record.Member("size")) {
+		*size = -1
+	}
+}
 
 // Lock says whether the service refuses to remove a document or a file. Not told is not unlocked.
 type Lock int8

@@ -64,7 +64,7 @@ type Field[T any] struct {
 	Locks func(T) Locks
 
 	// Reported reports whether the record has a value for a Count, Flag or Text, whose zero value does not show it;
-	// nil: it always has, but for an empty Code, ID or Party.
+	// nil: it always has, but for an empty Code, ID or Party, a Time that was not told or not understood, and Bytes of -1.
 	Reported func(T) bool
 }
 
@@ -75,6 +75,10 @@ func (f Field[T]) IsReported(r T) bool {
 		return f.Reported(r)
 	case f.Kind == Code, f.Kind == ID, f.Kind == Party:
 		return f.Text(r) != ""
+	case f.Kind == Time:
+		return !f.Time(r).IsZero()
+	case f.Bytes:
+		return f.Count(r) >= 0
 	}
 	return true
 }
@@ -421,7 +425,7 @@ func (f Field[T]) csv(r T) csvcell.Cell {
 	case f.Kind == Money:
 		return AmountCell(f.Money(r))
 	case f.Kind == Time:
-		return timeCell(f.Time(r))
+		return csvcell.Time(f.Time(r).Time)
 	case f.Kind == Count:
 		return csvcell.Number(strconv.Itoa(f.Count(r)))
 	case f.Kind == Lock:
@@ -450,14 +454,6 @@ func AmountCell(m api.Money) csvcell.Cell {
 		return csvcell.Text("?")
 	}
 	return csvcell.Amount(d, string(m.CurrencyCode))
-}
-
-// timeCell is a moment; one that is not understood is written raw.
-func timeCell(t api.Time) csvcell.Cell {
-	if t.IsZero() {
-		return csvcell.Text(string(t.Raw))
-	}
-	return csvcell.Time(t.Time)
 }
 
 func accountNumber(p api.Party) string {

@@ -284,7 +284,7 @@ func AskedDocument(o Options, d api.Document) []Fact {
 	out := append([]Fact{{Label: "document", Value: d.FileName.Line(200), Long: true}},
 		Texts("type", d.DocType.Line(64))...)
 	out = append(out, Fact{Label: "size", Value: format.Size(d.Size)},
-		Fact{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)})
+		o.created(d.CreateAt, format.Time(d.CreateAt.Time, o.Zone)))
 	return append(out, askedLock(d)...)
 }
 
@@ -342,7 +342,7 @@ func AskedReplace(o Options, d api.Document, f AskedFile) []Fact {
 		out = append(out, become("description", d.Info, f.Info))
 	}
 	out = append(out, Fact{Label: "file", Value: safe(f.Path, 300), Long: true},
-		Fact{Label: "created", Value: format.Time(d.CreateAt.Time, o.Zone)})
+		o.created(d.CreateAt, format.Time(d.CreateAt.Time, o.Zone)))
 	return append(out, askedLock(d)...)
 }
 

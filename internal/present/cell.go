@@ -278,13 +278,10 @@ func CellOf[T any](o Options, f field.Field[T], r T) Cell {
 			out.Tone = Dim
 		}
 	case field.Time:
-		switch at := f.Time(r); {
-		case at.Unread():
-			out.Text, out.Tone = "?", Warn
-		case f.Column.Age && o.Zone != nil:
-			out.Text, out.Until = format.Ago(at.Time, o.Now)
-		default:
-			out.Text = o.minute(at.Time)
+		if at := f.Time(r).Time; f.Column.Age && o.Zone != nil {
+			out.Text, out.Until = format.Ago(at, o.Now)
+		} else {
+			out.Text = o.minute(at)
 		}
 	case field.Count:
 		if !f.Bytes {
@@ -362,14 +359,15 @@ const exactMillis = "2006-01-02 15:04:05.000"
 
 // FactsOf returns the facts of a record's field: its value and a note if that is suspicious.
 func FactsOf[T any](o Options, f field.Field[T], r T) []Fact {
+	if f.Kind == field.Time {
+		return []Fact{o.Moment(f.Name, f.Time(r))}
+	}
 	if !f.IsReported(r) {
 		return []Fact{{Label: f.Name, Value: "?", Tone: Warn}}
 	}
 	switch f.Kind {
 	case field.Money:
 		return o.Money(f.Name, f.Money(r))
-	case field.Time:
-		return []Fact{o.Moment(f.Name, f.Time(r))}
 	case field.Count:
 		return []Fact{{Label: f.Name, Value: exactCount(f, r)}}
 	case field.Lock:
@@ -470,7 +468,7 @@ func (o Options) Moment(label string, t api.Time) Fact {
 	out := Fact{Label: label, Copy: string(t.Raw), What: "the moment"}
 	switch {
 	case t.IsZero() && t.Raw == "":
-		out.Value, out.Tone = "–", Dim
+		out.Value, out.Tone = "?", Warn
 	case t.IsZero():
 		out.Value, out.Tone = "unreadable: "+t.Raw.Quoted(), Warn
 	case o.Zone == nil:

@@ -341,6 +341,14 @@ func PersonOf(c api.Customer) []Fact {
 	return Text("name in record", c.Person(), "")
 }
 
+// created is when a file was made; shown is that time, if it is known.
+func (o Options) created(t api.Time, shown string) Fact {
+	if t.IsZero() {
+		return o.Moment("created", t)
+	}
+	return Fact{Label: "created", Value: shown}
+}
+
 // File lists the facts of a customer's file; its id is first.
 func File(o Options, cuid string, f api.CustomerFile) []Fact {
 	out := append(held(o, field.Files, f, "id", "name", "type", "media", "size", "created"),

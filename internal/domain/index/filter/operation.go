@@ -126,7 +126,7 @@ func catalogued[T any](f field.Field[T]) Field[T] {
 		out.Kind, out.Age, out.Time = Time, f.Column.Age, func(r T) time.Time { return f.Time(r).Time }
 	case field.Count:
 		out.Kind, out.Count = Count, func(r T) int64 {
-			if f.Reported != nil && !f.Reported(r) {
+			if !f.IsReported(r) {
 				return NotReported
 			}
 			return int64(f.Count(r))
