@@ -260,6 +260,13 @@ var steps = map[replace.Step]string{
 // JobStep says how far a replacement came.
 func JobStep(j replace.Job) string {
 	if words, known := steps[j.Step]; known {
+		switch {
+		case j.Step != replace.Planned:
+		case slices.Contains(j.Sent, replace.Removing):
+			words = "the removal was sent, and its effect was not seen"
+		case j.Refused:
+			words = "the removal was refused, nothing was changed"
+		}
 		if !j.Restored.IsZero() {
 			words += "; as of the backup of " + j.Restored.UTC().Format("2006-01-02 15:04:05 UTC")
 		}

@@ -42,6 +42,7 @@ func TestStates(t *testing.T) {
 		replace.Attaching, replace.Abandoning, "later"} {
 		fmt.Fprintf(&b, "job %s: %s\n", s, JobStep(replace.Job{Step: s}))
 	}
+	fmt.Fprintf(&b, "job refused: %s\n", JobStep(replace.Job{Step: replace.Planned, Refused: true}))
 	for _, words := range StatusWords() {
 		for _, w := range words {
 			show(&b, as.status(untrusted.Text(w)))

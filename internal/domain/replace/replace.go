@@ -59,6 +59,7 @@ type Job struct {
 	Force    bool      `json:"force,omitempty"`
 	Reason   string    `json:"reason,omitempty"` // of each of its writes
 	Step     Step      `json:"step"`
+	Refused  bool      `json:"refused,omitempty"` // the service refused the call of the next step, and changed nothing
 	Problem  string    `json:"problem,omitempty"` // why it stopped
 	Owner    string    `json:"owner"`
 	Created  time.Time `json:"created"`
@@ -225,7 +226,7 @@ func (r *Jobs) save(ctx context.Context, j Job, step Step) (Job, error) {
 // begin records that the call of a step is about to be sent.
 func (r *Jobs) begin(ctx context.Context, j Job, step Step, p api.Probe) (Job, error) {
 	next := j
-	next.Asked, next.Probe, next.Candidates = r.Now().UTC(), &p, nil
+	next.Asked, next.Probe, next.Candidates, next.Refused = r.Now().UTC(), &p, nil, false
 	if !slices.Contains(j.Sent, step) {
 		next.Sent = append(slices.Clone(j.Sent), step)
 	}
@@ -272,7 +273,7 @@ func (r *Jobs) send(ctx context.Context, was Job, sending, after Step,
 	case api.KindOf(err) == api.UnknownOutcome:
 		return j, err
 	}
-	was.Updated = j.Updated
+	was.Updated, was.Refused = j.Updated, api.AsError(err).Status != 0
 	saved, saveErr := r.save(ctx, was, was.Step)
 	return saved, errors.Join(err, saveErr)
 }

@@ -67,6 +67,11 @@ func (w *world) op() api.Operation {
 
 func (w *world) removeDocument(ctx context.Context, r api.RemoveDocument) (api.Operation, error) {
 	if w.refused != nil {
+		if api.AsError(w.refused).Status != 0 { // by the service
+			if err := api.Leaves(ctx, api.Probe{Kind: api.ActRemoveDocument, OPID: r.OPID, GUID: r.GUID, Ref: "r1"}); err != nil {
+				return api.Operation{}, err
+			}
+		}
 		return api.Operation{}, w.refused
 	}
 	if _, ok := w.op().Document(r.GUID); !ok {
@@ -288,20 +293,24 @@ func TestLostAnswerIsReadNotRepeated(t *testing.T) {
 }
 
 func TestRefusedJobStopsWithAReason(t *testing.T) {
-	r := newRig(t)
-	r.w.refused = api.Refusal("x", api.RuleApproval, "A second person must approve.")
-	if err := r.run(r.plan()); api.KindOf(err) != api.Refused {
-		t.Fatal(err)
+	for _, refusal := range []*api.Error{api.Refusal("x", api.RuleApproval, "A second person must approve."),
+		{Kind: api.Refused, Status: 409, Public: "The operation is completed."}} {
+		r := newRig(t)
+		r.w.refused = refusal
+		if err := r.run(r.plan()); api.KindOf(err) != api.Refused {
+			t.Fatal(err)
+		}
+		open, err := journal.NewJobs(r.st.Core, "ctx").Unfinished(t.Context())
+		if err != nil || len(open) != 1 || open[0].Step != replace.Planned || open[0].Problem != refusal.Public ||
+			open[0].Refused != (refusal.Status != 0) || len(open[0].Sent) != 0 {
+			t.Fatalf("%+v %v", open, err)
+		}
+		r.w.refused = nil
+		if err := r.resume(); err != nil {
+			t.Fatal(err)
+		}
+		r.want("remove", "upload", "attach")
 	}
-	open, err := journal.NewJobs(r.st.Core, "ctx").Unfinished(t.Context())
-	if err != nil || len(open) != 1 || open[0].Step != replace.Planned || open[0].Problem != "A second person must approve." {
-		t.Fatalf("%+v %v", open, err)
-	}
-	r.w.refused = nil
-	if err := r.resume(); err != nil {
-		t.Fatal(err)
-	}
-	r.want("remove", "upload", "attach")
 }
 
 func TestAbandonPutsTheOldOneBack(t *testing.T) {
