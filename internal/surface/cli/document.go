@@ -34,6 +34,9 @@ func documentListCommand(r *root) *cobra.Command {
 		if !op.DocumentsReported() {
 			none = "The answer has no readable list of documents, so opdeck does not know whether there are any. opdeck " +
 				"operation get " + args[0] + " -o json shows it."
+			if r.output != "table" {
+				r.say("%s", none)
+			}
 		} else if n := op.UnreadDocuments; n > 0 {
 			r.say("%s of the answer cannot be read; opdeck operation get %s -o json shows the raw answer.",
 				format.Plural(n, "document", "documents"), args[0])
