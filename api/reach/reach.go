@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"opdeck/api/jsontree"
 	"opdeck/api/untrusted"
 )
 
@@ -48,6 +49,7 @@ const (
 	Moved       Class = "moved"        // 3xx
 	Page        Class = "page"         // a web page instead of JSON
 	Garbage     Class = "garbage"      // neither JSON nor a web page
+	Coded       Class = "coded"        // packed or encoded in a way that opdeck cannot undo
 	TooLong     Class = "too_long"     // longer than an answer to a login can be
 	Unreadable  Class = "unreadable"   // a good status, and an answer in which opdeck finds no tokens
 	Useless     Class = "useless"      // answered, and of no use to this call; Shape says with what
@@ -86,7 +88,7 @@ type Fault struct {
 // Instead reports whether Said is our text about what came in place of an answer.
 func (f Fault) Instead() bool {
 	switch f.Class {
-	case Page, Garbage, Unreadable, TooLong, Cut:
+	case Page, Garbage, Coded, Unreadable, TooLong, Cut:
 		return true
 	}
 	return false
@@ -155,7 +157,12 @@ func OfError(err error, connected bool, now time.Time) Fault {
 	var op *net.OpError
 	var timeout net.Error
 	var proxy *proxyRefusal
+	var coding *jsontree.CodingError
 	switch {
+	case errors.As(err, &coding):
+		return Fault{Class: Coded, Said: coding.Name}
+	case errors.Is(err, jsontree.ErrPacked):
+		return Fault{Class: Coded, Said: "gzip that cannot be unpacked"}
 	case errors.As(err, &proxy) && proxy.status == http.StatusProxyAuthRequired:
 		return Fault{Class: ProxyAsks, Status: proxy.status}
 	case errors.As(err, &proxy):
@@ -267,6 +274,7 @@ var words = map[Class]string{
 	Failed: "the service failed", Gone: "this version of the interface is gone", Moved: "a redirection",
 	Useless: "an answer of no use",
 	Page:    "a web page instead of an answer", Garbage: "not JSON", TooLong: "longer than an answer to a login",
+	Coded:      "an encoding that opdeck does not read",
 	Unreadable: "no tokens that can be read", Throttled: "too many requests", NoRoute: "no such address",
 	Locked:    "the account is locked",
 	TwoFactor: "a two-factor code is required", Password: "login or password refused",

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"opdeck/api/jsontree"
 )
 
 // TestErrorsOfRealExchanges: each failure of a real connection gets its class.
@@ -128,6 +130,8 @@ func TestErrorsByKind(t *testing.T) {
 		{context.DeadlineExceeded, true, Slow},
 		{syscall.ECONNRESET, true, Cut},
 		{syscall.ECONNRESET, false, NoPort},
+		{&jsontree.CodingError{Name: `"br"`}, true, Coded},
+		{jsontree.ErrPacked, true, Coded},
 		{errors.New("else"), true, NotAnswered},
 	} {
 		if got := OfError(one.err, one.connected, time.Now()); got.Class != one.want {

@@ -183,6 +183,7 @@ func serviceIncidents() map[string]incident {
 		"live, then 502":     failing(html(502)),
 		"live, then 504":     failing(status(504, "")),
 		"live, then garbage": failing(status(200, "garbage")),
+		"live, then br":      failing(status(200, "{}", "Content-Encoding", "br")),
 	}
 	for _, one := range verdicttest.Shapes {
 		kind := "application/json"

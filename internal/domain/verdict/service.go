@@ -354,6 +354,8 @@ func reachRows() []reachRow {
 		{reach.Useless, "No answer of {s} can be used: {shape}.{said}", "Check base_url. If it is right, ask the service's " +
 			"support, and quote this message.", Operator},
 		{reach.Garbage, "The answers of {s} are not JSON.", "Check base_url. If it is right, report it.", Provider},
+		{reach.Coded, "{s} answers in an encoding that opdeck does not read{has}.",
+			"Ask for answers without an encoding, or in gzip.", Provider},
 		{reach.TooLong, "The answers of {s} are longer than any answer to a login.",
 			"Check base_url. If it is right, report it.", Operator},
 		{reach.Slow, "{s} accepts connections but does not answer in time.", "Report it if it persists.", Provider},

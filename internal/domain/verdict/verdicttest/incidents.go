@@ -355,6 +355,8 @@ func Incidents() map[string]Incident {
 			"A gateway in front of stage.example.com gets no answer from the service (502)."},
 		"live, then 504": {Call(said(reach.Gateway, 504, "")),
 			"A gateway in front of stage.example.com gets no answer from the service (504)."},
+		"live, then br": {Call(reach.Fault{Class: reach.Coded, Said: `"br"`}),
+			`stage.example.com answers in an encoding that opdeck does not read: "br".`},
 		"live, then garbage": {Call(said(reach.Garbage, 200, "")), "The answers of stage.example.com are not JSON."},
 		"live, then TLS expired": {Call(reach.Fault{Class: reach.TLSExpired, Until: ended}),
 			"The certificate of stage.example.com expired on 2026-02-28 12:00 UTC."},
