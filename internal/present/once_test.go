@@ -2,11 +2,13 @@ package present
 
 import (
 	"testing"
+	"time"
 
 	"opdeck/api/hook"
 	"opdeck/api/session"
 	"opdeck/internal/domain/audit"
 	"opdeck/internal/domain/receiver"
+	"opdeck/internal/domain/verdict"
 )
 
 // TestARecordIsSaidOnce: a value has one name within its record, by which a card lists it.
@@ -29,6 +31,22 @@ func TestARecordIsSaidOnce(t *testing.T) {
 				}
 				seen[f.Key()] = true
 			}
+		}
+	}
+}
+
+// TestEvidenceIsNotAStatement: what the verdict says already is not said again, and what shows it is labelled as that.
+func TestEvidenceIsNotAStatement(t *testing.T) {
+	s := session.Status{AsOf: as.Now, History: []session.Event{{Kind: session.EventLogin, Outcome: session.OK, At: as.Now.Add(-time.Minute)},
+		{Kind: session.EventPremature, At: as.Now}}}
+	p := verdict.Explain(s)
+	if p.Cause != verdict.ForeignClient || len(p.Evidence) == 0 {
+		t.Fatalf("%+v", p)
+	}
+	for cause, labels := range map[verdict.Cause]string{"": "what", verdict.Foreign: "evidence"} {
+		all := Session(as, s, verdict.Verdict{Findings: []verdict.Finding{{Cause: cause}}})
+		if last := all[len(all)-1]; last.Facts[0].Label != labels {
+			t.Errorf("%q: %+v", cause, last)
 		}
 	}
 }

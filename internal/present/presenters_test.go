@@ -63,8 +63,8 @@ var presenters = map[string]any{
 	"SessionCountsLine": SessionCountsLine, "SessionEventColumns": SessionEventColumns, "SessionLives": SessionLives,
 	"SessionPair": SessionPair, "SessionState": SessionState, "SessionStateBy": SessionStateBy, "SessionProblem": func(o Options, s session.Status, v verdict.Verdict) []string {
 		s.History = append(s.History, session.Event{At: o.Now, Kind: session.EventClock, Owner: s.By})
-		title, lines := SessionProblem(o, s, v)
-		return append(lines, title)
+		title, says, lines := SessionProblem(o, s, v)
+		return append(lines, title, says)
 	}, "SetAside": SetAside,
 	"PaymentLimit": PaymentLimit, "Commission": Commission, "Text": func(c api.Customer) []Fact { return Text("label", c.Name, "") },
 	"Texts":     func(r audit.Record) []Fact { return Texts("label", r.Name) },

@@ -163,9 +163,12 @@ func Session(o Options, s session.Status, v verdict.Verdict) []Section {
 	out := append(found, []Section{{Facts: status}, {Title: "Tokens", Facts: pair},
 		{Title: "Counts", Facts: SessionCounts(s.Counts)},
 		{Title: "Use", Facts: use}}...)
-	if title, lines := SessionProblem(o, s, v); lines != nil {
-		out = append(out, Section{Title: title, Facts: Texts(slices.Concat([]string{"what", lines[0]},
-			labelled("evidence", lines[1:]))...)})
+	if title, says, shows := SessionProblem(o, s, v); title != "" {
+		var lines []string
+		if says != "" {
+			lines = []string{"what", says}
+		}
+		out = append(out, Section{Title: title, Facts: Texts(append(lines, labelled("evidence", shows)...)...)})
 	}
 	return out
 }
@@ -194,20 +197,20 @@ func SessionStateBy(o Options, s session.Status) string {
 	return SessionState(o, s)
 }
 
-// SessionProblem is the newest problem and what shows it, with a heading that says whether it is over; nil if there is
-// none, or if only the verdict says it. What the verdict says now is not said again: then only the evidence is left.
-func SessionProblem(o Options, s session.Status, found verdict.Verdict) (title string, lines []string) {
+// SessionProblem is the newest problem and what shows it, with a heading that says whether it is over; empty if there
+// is none, or if only the verdict says it. What the verdict says now is not said again: then only the evidence is left.
+func SessionProblem(o Options, s session.Status, found verdict.Verdict) (title, says string, shows []string) {
 	p := verdict.Explain(s)
 	over := !p.Over.IsZero()
 	switch p.Cause {
 	case verdict.NoPast:
-		return "", nil
+		return "", "", nil
 	case verdict.RotationFails, verdict.TooMany:
 		if !over {
-			return "", nil
+			return "", "", nil
 		}
 	}
-	title, says := "Not resolved yet", safe(p.Full(), 600)
+	title, says = "Not resolved yet", safe(p.Full(), 600)
 	if over {
 		ago, _ := format.Ago(p.Over, o.Now)
 		title, says = "Earlier", says+" Resolved at "+o.hour(p.Over)+" ("+ago+"). Nothing to do."
@@ -219,13 +222,10 @@ func SessionProblem(o Options, s session.Status, found verdict.Verdict) (title s
 		now(verdict.Unrefreshed) && p.Cause == verdict.RotationFails {
 		title, says = "What shows it", ""
 	}
-	if says != "" {
-		lines = append(lines, says)
-	}
 	for _, e := range p.Evidence {
-		lines = append(lines, safe(e, 600))
+		shows = append(shows, safe(e, 600))
 	}
-	return title, lines
+	return title, says, shows
 }
 
 // processes is the number of processes that share a session.

@@ -293,7 +293,10 @@ func (s *Screen) details() ui.Content {
 		lines = append(lines, s.env.Theme.Info.Render(s.Doing+" in progress …"))
 	}
 	sections := append(s.findings(), ui.Sections(s.facts())...)
-	if title, past := present.SessionProblem(s.present(), s.st, s.env.Verdict()); past != nil {
+	if title, says, past := present.SessionProblem(s.present(), s.st, s.env.Verdict()); title != "" {
+		if says != "" {
+			past = slices.Insert(past, 0, says)
+		}
 		sections = append(sections, ui.Section{Title: title, Lines: past, Hang: 2})
 	}
 	if all := s.st.Borrowers; len(all) > 0 {
