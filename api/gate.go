@@ -275,20 +275,21 @@ func (g *Gate) doubted(ctx context.Context, rule WriteRule, act Act) error {
 // InDoubt is the refusal of act because of the write d.
 func InDoubt(act Act, d Doubt) *Error {
 	return &Error{Op: string(act.Kind), Kind: Refused, Rule: RuleDoubt, Unsent: true, Remedy: Remedy{Kind: FollowOutcome},
-		Public: fmt.Sprintf("%s: sent by %s at %s without an answer so far (%s). It may still arrive until %s, and until "+
-			"then opdeck sends nothing that repeats or undoes it.", d.What, cmp.Or(d.Who, "another person"),
+		Public: fmt.Sprintf("%s: sent by %s at %s, and no answer says whether it was done (%s). It may still arrive until "+
+			"%s, and until then opdeck sends nothing that repeats or undoes it.", d.What, cmp.Or(d.Who, "another person"),
 			d.Sent.UTC().Format(clock), d.Ref, d.Until.UTC().Format(clock))}
 }
 
 // clock is the time of day in sentences of this package.
 const clock = "15:04:05 UTC"
 
-// MayArrive says until when a request without an answer may still arrive, zero if not known: the end of a sentence.
+// MayArrive says until when a request whose outcome no answer told may still arrive, zero if not known: the end of a
+// sentence.
 func MayArrive(until time.Time) string {
 	if until.IsZero() {
-		return "our request had no answer and may still arrive"
+		return "no answer says whether our request was done, and it may still arrive"
 	}
-	return "our request had no answer and may still arrive until " + until.UTC().Format(clock)
+	return "no answer says whether our request was done, and it may still arrive until " + until.UTC().Format(clock)
 }
 
 // unnoted is the refusal of a write that the store cannot record.

@@ -265,7 +265,7 @@ func (c *Client) settle(ctx context.Context, w Write, until time.Time, a Answer,
 			out.Why.Says, out.Why.Read = w.Rule.Past, true
 			out.Detail = "the answer did not say so; confirmed by reading the object"
 			if !w.Rule.answered(a) {
-				out.Verdict, out.Detail = Seen, "no answer; a read of the object shows the wanted state"
+				out.Verdict, out.Detail = Seen, "no answer says so; a read of the object shows the wanted state"
 				out.Why.Open = MayArrive(until)
 			}
 			s.Answer.Settled = true

@@ -114,7 +114,7 @@ func TestTheOppositeInDoubt(t *testing.T) {
 	fo.doubt = &api.Doubt{What: "Removing a.pdf, operation op-1", Ref: "ref-1", Who: "bo",
 		Sent: sent, Until: sent.Add(15 * time.Minute)}
 	e := api.AsError(writes[api.ActAttachDocument](api.WithActor(t.Context(), api.Actor{Name: "ana", Role: api.Admin}), c))
-	const want = "Removing a.pdf, operation op-1: sent by bo at 12:00:05 UTC without an answer so far (ref-1). It may " +
+	const want = "Removing a.pdf, operation op-1: sent by bo at 12:00:05 UTC, and no answer says whether it was done (ref-1). It may " +
 		"still arrive until 12:15:05 UTC, and until then opdeck sends nothing that repeats or undoes it."
 	if e == nil || e.Rule != api.RuleDoubt || !e.Unsent || e.Public != want {
 		t.Errorf("%+v", e)

@@ -248,7 +248,7 @@ func outcome(v api.Verdict) string {
 	case "", api.Unclear:
 		return "unknown"
 	case api.Seen:
-		return "seen: the request had no answer, and a read shows the wanted state"
+		return "seen: no answer says whether the request was done, and a read shows the wanted state"
 	case api.NotSeen:
 		return "unknown: no read showed it in time"
 	}

@@ -226,7 +226,7 @@ func auditResult(e audit.Entry) Section {
 	case audit.ResultNotSeen:
 		facts[0].Value += ": no read showed it in time"
 	case audit.ResultSeen:
-		facts[0].Value += ": the request had no answer, and a read shows the wanted state"
+		facts[0].Value += ": no answer says whether the request was done, and a read shows the wanted state"
 	}
 	if e.Status > 0 {
 		facts = append(facts, Fact{Label: "HTTP status", Value: strconv.Itoa(e.Status)})
@@ -458,8 +458,8 @@ func Unsettled(o Options, r followup.Row) string {
 	}
 	until := o.clock(r.Until)
 	if r.State == followup.Seen {
-		return what + ": a read shows the wanted state, but the request of " + sent +
-			" had no answer and may still arrive until " + until + ". Until then it is neither repeated nor undone."
+		return what + ": a read shows the wanted state, but no answer says whether the request of " + sent +
+			" was done, and it may still arrive until " + until + ". Until then it is neither repeated nor undone."
 	}
 	return what + ": sent at " + sent + "; unknown outcome. It may still arrive until " + until +
 		"; opdeck checks again by itself."

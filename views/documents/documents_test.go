@@ -340,7 +340,7 @@ func TestRemovalThatMayStillArrive(t *testing.T) {
 		}
 		r, clock := open(t, f, func(o *ui.Options) { o.Context = evidence.In(t.Context(), book) })
 		r.Send(uitest.Size(wh[0], wh[1]), uitest.Key("x"), clock.Wait(shelltest.Armed), uitest.Key("y"))
-		r.Has("A read confirms: Removed", "arrive until 11:15:00 UTC", "a read shows the wanted state")
+		r.Has("A read confirms: Removed", "No answer says whether our request", "11:15:00 UTC.", "a read shows the wanted state")
 		r.Send(uitest.Key("z"))
 		r.Has("neither repeated nor undone")
 		f.open = nil

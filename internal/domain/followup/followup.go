@@ -341,7 +341,8 @@ func (r Row) seen(s api.Observation, over bool) api.Outcome {
 	out := api.Outcome{Verdict: api.Seen, Found: s.File, Why: evidence.Conclusion{Kind: evidence.Act,
 		Says: endpoint.Rule(r.Kind).Past, Object: r.ID, Item: r.Item, Rests: []evidence.Evidence{s.Evidence}}}
 	if over {
-		out.Detail = "the request had no answer and is no longer expected; a read shows the wanted state"
+		out.Detail = "no answer says whether the request was done, and it is no longer expected; a " +
+			"read shows the wanted state"
 		return out
 	}
 	out.Why.Open = api.MayArrive(r.Until)
