@@ -152,8 +152,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 
 // Update implements ui.Screen: open totals follow the marks.
 func (s *Screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg.(type) {
-	case tea.KeyMsg, keymap.Press:
+	if _, pressed := msg.(keymap.Press); pressed {
 		s.loader.opening = false
 	}
 	before := s.Table.Marks()
