@@ -85,7 +85,7 @@ var GetApplication = read(Route{Kind: "customer.application", Op: "read applicat
 	}})
 
 // applicationIn decodes an application from an answer: bare, under item or in another object. One without an
-// individual or corporate part keeps only its JSON.
+// individual or corporate part keeps only its JSON; one whose part is no object is not read.
 func applicationIn(r api.Request, a api.Answer) (api.Application, error) {
 	body, err := a.JSON(r)
 	if err != nil {
@@ -108,6 +108,11 @@ func applicationIn(r api.Request, a api.Answer) (api.Application, error) {
 		return api.Application{}, api.NotUnderstood(r, a, err)
 	}
 	app.Raw = v.Raw()
+	for _, part := range []*json.RawMessage{&app.Individual, &app.Corporate} {
+		if len(*part) > 0 && string(*part) != "null" && (*part)[0] != '{' {
+			*part, app.Unread = nil, true
+		}
+	}
 	return app, nil
 }
 

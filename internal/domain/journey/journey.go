@@ -148,7 +148,9 @@ func (j *Service) Read(ctx context.Context, cuid string) (Journey, error) {
 	app, err := endpoint.Do(ctx, j.Client, endpoint.GetApplication, cuid)
 	switch e := api.AsError(err); {
 	case err == nil:
-		out.Application = app
+		if out.Application = app; app.Unread {
+			out.Problem = "The application could not be read: it is not of the documented form."
+		}
 	case noRecord != nil &&
 		(unasked(ctx, err) || nobody(noRecord, e) || e.Status == 0 && api.AsError(noRecord).Status == 0):
 		return Journey{}, noRecord
