@@ -54,7 +54,7 @@ func samples() int {
 }
 
 // atOnce is how many incidents run at a time: their processes mostly wait.
-const atOnce = 9
+const atOnce = 6
 
 // incidents are those that the program is brought into, by their names in verdicttest.
 func incidents() map[string]incident {

@@ -148,7 +148,7 @@ func TestColleagueRemovesTheSame(t *testing.T) {
 }
 
 // mayArrive finds the time in what a command says of a request without an answer.
-var mayArrive = regexp.MustCompile(`no answer says whether our request was done, and it may still arrive until (\d\d:\d\d:\d\d UTC)\.`)
+var mayArrive = regexp.MustCompile(`[Nn]o answer says whether our request was done, and it may still arrive until (\d\d:\d\d:\d\d UTC)\.`)
 
 // TestTheOppositeWaits: a removal that is in doubt is done late. Putting the document back in
 // between could be undone by it, so that it is refused and sends nothing, also when a read

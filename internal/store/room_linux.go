@@ -24,20 +24,23 @@ func noRoom(path string) bool {
 }
 
 // lockHolders are the other processes that hold a lock on a file or its -shm or .lock file, as the kernel lists them:
-// who holds that of SQLite first. It lists them in pieces, and where locks come and go meanwhile a piece may lack one.
+// who holds that of SQLite first. It lists them in pieces, and where locks come and go meanwhile a piece may lack one:
+// that of SQLite is looked for three times.
 func lockHolders(path string) (out []int) {
 	for range 3 {
-		if out = listedHolders(path); len(out) > 0 {
+		var holds bool
+		if out, holds = listedHolders(path); holds {
 			break
 		}
 	}
 	return out
 }
 
-func listedHolders(path string) []int {
+// listedHolders are the holders in one list; holds reports whether the first holds a lock of SQLite.
+func listedHolders(path string) (out []int, holds bool) {
 	text, err := os.ReadFile("/proc/locks")
 	if err != nil {
-		return nil
+		return nil, true
 	}
 	order := map[string]int{} // of the files: who waits for a lock of SQLite may hold the last one
 	for i, name := range []string{path, path + "-shm", path + ".lock"} {
@@ -58,7 +61,6 @@ func listedHolders(path string) []int {
 			}
 		}
 	}
-	var out []int
 	seen := map[int]bool{os.Getpid(): true}
 	for _, pid := range slices.Concat(found[:]...) {
 		if !seen[pid] {
@@ -66,7 +68,7 @@ func listedHolders(path string) []int {
 			out = append(out, pid)
 		}
 	}
-	return out
+	return out, len(found[0])+len(found[1]) > 0
 }
 
 func mayWrite(path string) error { return unix.Access(path, unix.W_OK) }
