@@ -185,10 +185,7 @@ func (f *fake) Freshness(context.Context) (index.Freshness, error) {
 	f.calls++
 	fresh := f.fresh
 	fresh.Complete = fresh.Complete || !f.filling
-	fresh.MaxAge = 1000 * time.Hour
-	if fresh.WholeAt.IsZero() {
-		fresh.WholeAt = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	}
+	fresh.WholeAt, fresh.MaxAge = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), 1000*time.Hour
 	if fresh.Rows == 0 {
 		fresh.Rows = int64(f.len(filter.OperationExpr{}))
 	}

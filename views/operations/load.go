@@ -107,7 +107,6 @@ type loader struct {
 	whole   bool             // the next read counts, too
 	restart bool             // the next rows are another list: the cursor goes to its beginning
 	partial bool             // nothing is shown, and the index does not hold everything yet
-	opening bool             // no key was pressed, and no pass has ended since the first rows were read
 }
 
 // load reads rows around anchor ("": from the beginning), and how many there are.
@@ -232,7 +231,6 @@ func (s *loader) readAbout(count bool) tea.Cmd {
 }
 
 func (s *loader) onWindow(w window, err error) tea.Cmd {
-	was, begun := s.fresh.WholeAt, s.listed != ""
 	if !s.list.Failed(err) {
 		s.rows.Part(w.total, w.base, w.ops, true)
 		s.at, s.fresh, s.more = w.seen, w.fresh, !w.counted
@@ -248,10 +246,7 @@ func (s *loader) onWindow(w window, err error) tea.Cmd {
 	}
 	s.list.Changed()
 	var next tea.Cmd
-	switch passed := s.opening && begun && w.fresh.WholeAt.After(was); {
-	case passed:
-		s.opening, s.restart, s.stale = false, true, false
-		next = s.load("")
+	switch {
 	case s.stale:
 		s.stale = false
 		next = s.load(s.list.Table.Cursor.SelectedID())

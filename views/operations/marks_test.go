@@ -3,7 +3,6 @@ package operations
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"opdeck/api"
 	"opdeck/internal/domain/index"
@@ -158,33 +157,6 @@ func TestNewRowsAtTheTopAreSeen(t *testing.T) {
 	d.keys("up")
 	if strings.Contains(d.View(), "new  ") {
 		t.Errorf("still called new\n%s", d.View())
-	}
-}
-
-// TestTheListOpensAtItsTop: the first pass after the start adds rows above the cached ones. Unless a key was pressed, the
-// list is at its top after it, and only once.
-func TestTheListOpensAtItsTop(t *testing.T) {
-	for key, stays := range map[string]bool{"": false, "down": true, "end": true} {
-		f := &fake{ops: odd()[:5]}
-		d := open(t, f)
-		d.keys(strings.Fields(key)...)
-		was := under(d)
-		f.ops = append(odd()[5:7:7], f.ops...)
-		d.Send(news)
-		if under(d) != was {
-			t.Errorf("%q: during the pass the cursor is on %s, was on %s", key, under(d), was)
-		}
-		f.fresh.WholeAt = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
-		d.Send(news)
-		if at := under(d); (at == was) != stays || !stays && d.list.Table.Cursor.At() != 0 {
-			t.Errorf("%q: the cursor is on %s, was on %s", key, at, was)
-		}
-		was = under(d)
-		f.ops = append(odd()[7:8:8], f.ops...)
-		f.fresh.WholeAt = f.fresh.WholeAt.Add(time.Minute)
-		if d.Send(news); under(d) != was {
-			t.Errorf("%q: the next pass moves the cursor from %s to %s", key, was, under(d))
-		}
 	}
 }
 

@@ -122,7 +122,7 @@ type shared struct {
 // New returns the list; start is its first filter.
 func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string) *Screen {
 	s := &Screen{shared: shared{env: env, cfg: &cfg}}
-	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress, opening: true,
+	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress,
 		abouts: env.Requests(), lives: env.Requests()}
 	s.loader.rows = list.NewRows(func(op api.Operation) string { return string(op.OPID) }, s.loader.row)
 	s.loader.rows.Keep(s.loader.drawnIn)
@@ -152,9 +152,6 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 
 // Update implements ui.Screen: open totals follow the marks.
 func (s *Screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, pressed := msg.(keymap.Press); pressed {
-		s.loader.opening = false
-	}
 	before := s.Table.Marks()
 	_, cmd := s.List.Update(msg)
 	if s.totals.panel.open() && s.Table.Marks() != before {

@@ -364,10 +364,13 @@ func (f *feed) confirm(ctx context.Context) {
 	if p.Last.Finished.After(at) {
 		at = p.Last.Finished
 	}
-	if !at.Equal(f.listed) { // also the first time: the list may have been read before the pass that ended
-		f.put("index", ui.Changed{Kind: ui.KindOperations})
-		f.listed = at
+	if at.Equal(f.listed) {
+		return
 	}
+	if !f.listed.IsZero() {
+		f.put("index", ui.Changed{Kind: ui.KindOperations})
+	}
+	f.listed = at
 }
 
 // readUsage reads the budgets; while calls of the last minute expire, they change without writes.
