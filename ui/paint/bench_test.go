@@ -88,7 +88,7 @@ func BenchmarkFrame(b *testing.B) {
 	for _, c := range benchFrames {
 		b.Run(c.name, func(b *testing.B) {
 			views := c.views()
-			s := newScreen()
+			s := &screen{}
 			buf := s.draw(nil, views[len(views)-1], 120, 40)
 			total, n := 0, 0
 			b.ReportAllocs()

@@ -46,7 +46,7 @@ func wantName(t *testing.T, name, line string) {
 }
 
 func TestNamesInTheEmulator(t *testing.T) {
-	e, s := newTerminal(t, 60, len(names)), newScreen()
+	e, s := newTerminal(t, 60, len(names)), &screen{}
 	e.feed(modes{}.enter(nil))
 	e.feed(s.draw(nil, []string{strings.Repeat("x", 60)}, 60, len(names)))
 	for range 2 { // drawn, and drawn over what was there, in another order
@@ -70,7 +70,7 @@ func TestNamesInTmux(t *testing.T) {
 		t.Skip("tmux is not installed")
 	}
 	dir := t.TempDir()
-	s := newScreen()
+	s := &screen{}
 	b := modes{}.enter(nil)
 	b = append(b, s.draw(nil, append(namesView()[1:], namesView()[0]), 60, len(names))...)
 	b = append(b, s.draw(nil, namesView(), 60, len(names))...)

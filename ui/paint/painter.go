@@ -121,7 +121,7 @@ type work struct {
 // New starts a painter. It writes nothing before Enter.
 func New(out io.Writer, opt PainterOptions) *Painter {
 	p := &Painter{
-		out: out, opt: opt, screen: newScreen(),
+		out: out, opt: opt, screen: &screen{},
 		modes:   modes{title: opt.Title, mouse: opt.Mouse},
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}

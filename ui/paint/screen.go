@@ -1,7 +1,9 @@
 package paint
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,19 +17,32 @@ import (
 // frame. Only one goroutine at a time uses it.
 //
 // Invariant: after a terminal of w by h cells has processed the bytes of draw,
-// its cells are those of rows, its scroll region is the whole screen
+// its cells are those of lines, its scroll region is the whole screen
 // and its pen is the default one.
+//
+// It keeps lines, not cells: hundreds of consoles idle in one server, and a line that changes is soon read twice.
 type screen struct {
 	w     int
-	valid bool  // rows are what the terminal shows
-	rows  []row // as shown
-	spare []cell
-	sgr   *ansi.Parser
+	valid bool     // lines are what the terminal shows
+	lines []string // as shown; each begins in the default style
 }
 
-// row is one line of a frame, cut and padded to the width of the screen. It begins in the default style.
+// parser makes cells of lines. It is used for one frame.
+type parser struct {
+	w       int
+	styles  []string // of the cells: sequences that set them from the default one, which is the first
+	sgr     *ansi.Parser
+	was, is row
+}
+
+var parsers = sync.Pool{New: func() any {
+	p := &parser{sgr: &ansi.Parser{}}
+	p.sgr.SetParamsSize(maxSGR)
+	return p
+}}
+
+// row is one line of a frame, cut and padded to the width of the screen.
 type row struct {
-	src   string // as in the view
 	cells []cell
 	text  int  // how many cells are before the blank end
 	loose bool // some cell is
@@ -36,8 +51,8 @@ type row struct {
 // cell is one column of a row. A wide character takes several cells: those behind the first are empty.
 type cell struct {
 	text  string
-	style string // the sequence that sets it from the default one, which is ""
-	width int
+	style int32 // index in parser.styles
+	width int16
 	// loose: terminals do not agree on how wide this cluster is. It has as many cells as
 	// it may take, and nothing is written behind it without an absolute move.
 	loose bool
@@ -53,10 +68,15 @@ const (
 	clearAll = "\x1b[m\x1b[r\x1b[H\x1b[2J"
 )
 
-func newScreen() *screen {
-	s := &screen{sgr: ansi.NewParser()}
-	s.sgr.SetParamsSize(maxSGR)
-	return s
+// same reports whether c looks as the cell o.
+func (c *cell) same(o *cell) bool {
+	if c.style != o.style || c.width != o.width || c.loose != o.loose || len(c.text) != len(o.text) {
+		return false
+	}
+	if len(c.text) == 1 {
+		return c.text[0] == o.text[0]
+	}
+	return c.text == o.text
 }
 
 // invalidate drops the known content of the terminal: the next frame is drawn in full.
@@ -66,31 +86,33 @@ func (s *screen) invalidate() { s.valid = false }
 // if nothing changed.
 func (s *screen) draw(b []byte, view []string, w, h int) []byte {
 	p := &pen{b: b, w: w, x: -1, y: -1}
-	if !s.valid || w != s.w || h != len(s.rows) {
-		s.w, s.valid, s.rows = w, true, make([]row, h)
-		for y := range s.rows {
-			s.rows[y] = s.parse("")
-		}
+	if !s.valid || w != s.w || h != len(s.lines) {
+		s.w, s.valid, s.lines = w, true, make([]string, h)
 		p.b = append(p.b, clearAll...)
 	}
 	lines := make([]string, h)
 	copy(lines, view)
 	s.scroll(p, lines)
+	read := parsers.Get().(*parser)
+	defer parsers.Put(read)
+	read.begin(w)
 	for y, line := range lines {
-		if line != s.rows[y].src {
-			next := s.parse(line)
-			p.row(y, s.rows[y], next)
-			s.rows[y], s.spare = next, s.rows[y].cells[:0]
+		if line != s.lines[y] {
+			read.parse(&read.was, s.lines[y])
+			read.parse(&read.is, line)
+			p.styles = read.styles
+			p.row(y, &read.was, &read.is)
 		}
 	}
-	p.setStyle("")
+	s.lines = lines
+	p.setStyle(0)
 	return p.b
 }
 
 // scroll lets the terminal move the block of lines with the most that would have to be drawn otherwise.
 func (s *screen) scroll(p *pen, lines []string) {
 	h := len(lines)
-	changed := func(y int) bool { return lines[y] != s.rows[y].src }
+	changed := func(y int) bool { return lines[y] != s.lines[y] }
 	top, bottom, by, best := 0, 0, 0, minMoved-1
 	differ := 0
 	for y := range lines {
@@ -104,7 +126,7 @@ func (s *screen) scroll(p *pen, lines []string) {
 	for d := 1 - h; d < h; d++ {
 		saved := 0
 		for y, from := max(0, -d), -1; y <= min(h, h-d); y++ {
-			if y < min(h, h-d) && lines[y] == s.rows[y+d].src {
+			if y < min(h, h-d) && lines[y] == s.lines[y+d] {
 				if from < 0 {
 					from, saved = y, 0
 				}
@@ -131,7 +153,7 @@ func (s *screen) scroll(p *pen, lines []string) {
 		return
 	}
 	p.b = append(p.b, ansi.SetTopBottomMargins(top+1, bottom)+ansi.CursorPosition(1, top+1)...)
-	region := s.rows[top:bottom]
+	region := s.lines[top:bottom]
 	if by > 0 {
 		p.b = append(p.b, ansi.DeleteLine(by)...)
 		copy(region, region[by:])
@@ -142,27 +164,32 @@ func (s *screen) scroll(p *pen, lines []string) {
 		region = region[:-by]
 	}
 	p.b = append(p.b, "\x1b[r"...)
-	for y := range region {
-		region[y] = s.parse("")
-	}
+	clear(region)
+}
+
+// begin forgets the styles of an earlier frame.
+func (p *parser) begin(w int) {
+	p.w, p.styles = w, append(p.styles[:0], "")
 }
 
 // parse makes a row of a line.
-func (s *screen) parse(line string) row {
-	r := row{src: line, cells: s.spare}
-	s.spare = nil
+func (p *parser) parse(r *row, line string) {
+	if cap(r.cells) < p.w {
+		r.cells = make([]cell, 0, p.w)
+	}
+	r.cells, r.text, r.loose = r.cells[:0], 0, false
 	var st cellbuf.Style
-	style, onBlank := "", false
-	for line != "" && line != "\r" && len(r.cells) < s.w { // it may end in CR LF
+	style, onBlank := int32(0), false
+	for line != "" && line != "\r" && len(r.cells) < p.w { // it may end in CR LF
 		if n := sgrLen(line); n > 0 {
-			ansi.DecodeSequence(line[:n], ansi.NormalState, s.sgr)
-			style, onBlank = s.restyle(&st)
+			ansi.DecodeSequence(line[:n], ansi.NormalState, p.sgr)
+			style, onBlank = p.restyle(&st)
 			line = line[n:]
 			continue
 		}
 		c, n := cluster(line)
 		line = line[n:]
-		if len(r.cells)+c.width > s.w { // half of a wide character does not fit
+		if len(r.cells)+int(c.width) > p.w { // half of a wide character does not fit
 			c = blank
 		}
 		c.style = style
@@ -176,24 +203,29 @@ func (s *screen) parse(line string) row {
 		}
 	}
 	r.cells = r.cells[:r.text]
-	for len(r.cells) < s.w {
+	for len(r.cells) < p.w {
 		r.cells = append(r.cells, blank)
 	}
-	return r
 }
 
-// restyle changes st by the sequence that was read last. It returns the sequence that sets st from the default style,
-// and whether a blank shows it. Conceal is left out: the painter does not hide text.
-func (s *screen) restyle(st *cellbuf.Style) (sequence string, onBlank bool) {
-	cellbuf.ReadStyle(s.sgr.Params(), st)
+// restyle changes st by the sequence that was read last. It returns the style, and whether a blank shows it. Conceal is
+// left out: the painter does not hide text.
+func (p *parser) restyle(st *cellbuf.Style) (style int32, onBlank bool) {
+	cellbuf.ReadStyle(p.sgr.Params(), st)
 	st.Ul = nil
 	st.Attrs &^= cellbuf.ConcealAttr | cellbuf.RapidBlinkAttr
 	st.UlStyle = min(st.UlStyle, cellbuf.SingleUnderline)
 	if st.Empty() {
-		return "", false
+		return 0, false
+	}
+	sequence := st.Sequence()
+	i := slices.Index(p.styles, sequence)
+	if i < 0 {
+		i = len(p.styles)
+		p.styles = append(p.styles, sequence)
 	}
 	unseen := cellbuf.BoldAttr | cellbuf.FaintAttr | cellbuf.ItalicAttr
-	return st.Sequence(), st.Bg != nil || st.UlStyle != cellbuf.NoUnderline || st.Attrs&^unseen != 0
+	return int32(i), st.Bg != nil || st.UlStyle != cellbuf.NoUnderline || st.Attrs&^unseen != 0
 }
 
 // sgrLen is the length of the SGR sequence that s starts with, 0 if it does not.
@@ -243,7 +275,7 @@ func cluster(s string) (cell, int) {
 		_, last := utf8.DecodeLastRuneInString(shown)
 		shown = shown[:len(shown)-last]
 	}
-	return cell{text: shown, width: width, loose: !sure}, len(text)
+	return cell{text: shown, width: int16(width), loose: !sure}, len(text)
 }
 
 // printable is true for the characters that the painter lets through to a
@@ -257,23 +289,24 @@ func printable(r rune) bool {
 
 // pen writes cells and moves, and knows where the cursor is and which style is set.
 type pen struct {
-	b     []byte
-	w     int
-	x, y  int // -1: not known
-	style string
-	last  string // text of the cell written last
+	b      []byte
+	w      int
+	x, y   int      // -1: not known
+	style  int32    // that is set
+	styles []string // parser.styles
+	last   string   // text of the cell written last
 }
 
 // row writes what changes one row into another.
-func (p *pen) row(y int, was, is row) {
+func (p *pen) row(y int, was, is *row) {
 	loose := was.loose || is.loose
 	x := 0
-	for x < len(is.cells) && was.cells[x] == is.cells[x] {
+	for x < len(is.cells) && was.cells[x].same(&is.cells[x]) {
 		x++
 	}
 	for x < is.text {
 		same := 0
-		for !loose && x+same < is.text && was.cells[x+same] == is.cells[x+same] {
+		for !loose && x+same < is.text && was.cells[x+same].same(&is.cells[x+same]) {
 			same++
 		}
 		if same > 0 && (same > shortGap || x+same == is.text || p.x != x || p.y != y) {
@@ -282,11 +315,11 @@ func (p *pen) row(y int, was, is row) {
 		}
 		p.moveTo(x, y)
 		p.put(is.cells[x])
-		x += is.cells[x].width
+		x += int(is.cells[x].width)
 	}
 	if was.text > x || loose && x < p.w {
 		p.moveTo(x, y)
-		p.setStyle("")
+		p.setStyle(0)
 		p.b = append(p.b, ansi.EraseLineRight...)
 	}
 }
@@ -298,10 +331,10 @@ func (p *pen) put(c cell) {
 		p.b = append(p.b, ansi.CursorHorizontalAbsolute(p.x+1)...)
 	}
 	if c.loose && c.width > 1 { // a terminal that draws it in fewer cells must not leave the others as they were
-		p.b = append(p.b, draw.Space(c.width)+ansi.CursorHorizontalAbsolute(p.x+1)...)
+		p.b = append(p.b, draw.Space(int(c.width))+ansi.CursorHorizontalAbsolute(p.x+1)...)
 	}
 	p.b = append(p.b, c.text...)
-	p.x, p.last = p.x+c.width, c.text
+	p.x, p.last = p.x+int(c.width), c.text
 	if c.loose || p.x >= p.w { // in the last column terminals differ
 		p.x = -1
 	}
@@ -321,16 +354,16 @@ func (p *pen) moveTo(x, y int) {
 }
 
 // setStyle sets the style of what is written next.
-func (p *pen) setStyle(style string) {
+func (p *pen) setStyle(style int32) {
 	switch {
 	case style == p.style:
 		return
-	case style == "":
+	case style == 0:
 		p.b = append(p.b, ansi.ResetStyle...)
-	case p.style == "":
-		p.b = append(p.b, style...)
+	case p.style == 0:
+		p.b = append(p.b, p.styles[style]...)
 	default:
-		p.b = append(append(p.b, "\x1b[;"...), style[2:]...)
+		p.b = append(append(p.b, "\x1b[;"...), p.styles[style][2:]...)
 	}
 	p.style = style
 }

@@ -78,7 +78,7 @@ func genSize(t *rapid.T) (int, int) {
 func TestTerminalShowsTheLastFrame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w, h := genSize(rt)
-		e, s := newTerminal(t, w, h), newScreen()
+		e, s := newTerminal(t, w, h), &screen{}
 		e.feed(modes{}.enter(nil))
 		var lines []string
 		for range rapid.IntRange(1, 8).Draw(rt, "frames") {
@@ -107,7 +107,7 @@ func TestTerminalShowsTheLastFrame(t *testing.T) {
 
 // Lines that are too long, half wide characters at the edge, too many lines.
 func TestFrameIsCutToTheTerminal(t *testing.T) {
-	e, s := newTerminal(t, 5, 3), newScreen()
+	e, s := newTerminal(t, 5, 3), &screen{}
 	e.feed(modes{}.enter(nil))
 	e.feed(s.draw(nil, strings.Split("abcdefgh\n漢字漢字\n\x1b[7mabcd漢\x1b[0m\nno place", "\n"), 5, 3))
 	for y, want := range []string{"abcde", "漢字", "abcd"} {
@@ -141,7 +141,7 @@ func TestHostileViewIsDrawnAsMarks(t *testing.T) {
 		"\x1b[99999999999mx":  "x",
 		"\x1b[38;5mx\x1b[38m": "x",
 	} {
-		e, s := newTerminal(t, 40, 1), newScreen()
+		e, s := newTerminal(t, 40, 1), &screen{}
 		b := s.draw(nil, strings.Split(view, "\n"), 40, 1)
 		if err := painttest.Check(b); err != nil {
 			t.Errorf("%q: %v", view, err)
@@ -156,7 +156,7 @@ func TestHostileViewIsDrawnAsMarks(t *testing.T) {
 // A stack of marks and clusters side by side that would join do not move what
 // is behind them.
 func TestNeighboursDoNotJoin(t *testing.T) {
-	s, e := newScreen(), newTerminal(t, 30, 1)
+	s, e := &screen{}, newTerminal(t, 30, 1)
 	// two halves of a flag, kept apart by a style that is then the same
 	b := s.draw(nil, []string{"\U0001f1e9\x1b[0m\U0001f1eax \u1100\x1b[0m\u1161y e\x1b[0m\u0301z" + strings.Repeat("\u0301", 200) + "!"}, 30, 1)
 	if err := painttest.Check(b); err != nil {
@@ -177,14 +177,14 @@ func TestNeighboursDoNotJoin(t *testing.T) {
 // again, and the cell that may be left over is blank.
 func TestClustersOfDoubtfulWidthMoveNothing(t *testing.T) {
 	for _, c := range []string{"❤\ufe0f", "🇩🇪", "👍🏽", "ﾀﾞ", "क्षि", "か\u3099", "\u1112\u1161\u11ab", "漢\u0301"} {
-		s, n := newScreen(), draw.Width(c)
+		s, n := &screen{}, draw.Width(c)
 		b := string(s.draw(nil, []string{c + "x"}, 10, 1))
 		if !strings.Contains(b, fmt.Sprintf("%s\x1b[1G%s\x1b[%dGx", draw.Space(n), c, n+1)) {
 			t.Errorf("%s is written as %q", c, b)
 		}
 	}
 	// what is behind it is drawn again with it
-	s := newScreen()
+	s := &screen{}
 	s.draw(nil, []string{"ab❤\ufe0fcd"}, 10, 1)
 	if b := string(s.draw(nil, []string{"aB❤\ufe0fcd"}, 10, 1)); !strings.Contains(b, "cd") {
 		t.Errorf("the rest of the line is not drawn: %q", b)
@@ -193,7 +193,7 @@ func TestClustersOfDoubtfulWidthMoveNothing(t *testing.T) {
 
 // From one cell to 500x200 and back: always the whole frame, and nothing else.
 func TestAllSizes(t *testing.T) {
-	s, e := newScreen(), newTerminal(t, 80, 24)
+	s, e := &screen{}, newTerminal(t, 80, 24)
 	e.feed(modes{}.enter(nil))
 	for _, z := range []Size{{80, 24}, {1, 1}, {2, 1}, {1, 9}, {20, 5}, {500, 200}, {3, 3}, {120, 40}, {300, 100}, {80, 24}} {
 		e.resize(z.W, z.H)
@@ -227,7 +227,7 @@ func TestHostileLinesAreReadInLinearTime(t *testing.T) {
 		strings.Repeat("\U0001f1e9", 100_000), strings.Repeat("\U0001f469\u200d", 50_000), strings.Repeat("\xff", 300_000), strings.Repeat("\n", 300_000),
 	} {
 		start := time.Now()
-		if err := painttest.Check(newScreen().draw(nil, strings.Split(in, "\n"), 500, 200)); err != nil {
+		if err := painttest.Check((&screen{}).draw(nil, strings.Split(in, "\n"), 500, 200)); err != nil {
 			t.Error(err)
 		}
 		if d := time.Since(start); d > 2*time.Second {
@@ -241,16 +241,18 @@ func FuzzView(f *testing.F) {
 	f.Add("漢字\x1b]52;c;?\a", "\u202e\x9b", uint8(3), uint8(2))
 	f.Add(strings.Repeat("a\u200d", 3000), strings.Repeat("\u0301", 5000), uint8(80), uint8(2))
 	f.Fuzz(func(t *testing.T, one, two string, w, h uint8) {
-		s := newScreen()
+		s := &screen{}
 		width, height := int(w)+1, int(h)%40+1
 		for _, view := range []string{one, two, one + "\n" + two, two + "\n" + one} {
 			b := s.draw(nil, strings.Split(view, "\n"), width, height)
 			if err := painttest.Check(b); err != nil {
 				t.Fatalf("%v in %q", err, b)
 			}
-			for y := range s.rows {
-				if n := len(s.rows[y].cells); n != width {
-					t.Fatalf("row %d has %d cells, want %d", y, n, width)
+			p := parsers.Get().(*parser)
+			p.begin(width)
+			for y, line := range s.lines {
+				if p.parse(&p.is, line); len(p.is.cells) != width {
+					t.Fatalf("row %d has %d cells, want %d", y, len(p.is.cells), width)
 				}
 			}
 		}

@@ -13,7 +13,7 @@ var screenFaults = []Fault{
 		Old: "if p.IsText() || p.Burst {\n\t\tq.note", New: "if p.IsText() && !p.Burst {\n\t\tq.note"},
 	{Name: "cell-not-compared", Breaks: "Every cell that differs is drawn.",
 		File: "ui/paint/screen.go", In: "ui/paint",
-		Old: "x+same < is.text && was.cells[x+same] == is.cells[x+same] {",
+		Old: "x+same < is.text && was.cells[x+same].same(&is.cells[x+same]) {",
 		New: "x+same < is.text && was.cells[x+same].text == is.cells[x+same].text {"},
 	{Name: "scroll-region-off-by-one", Breaks: "A scroll moves the rows of its region and no other.",
 		File: "ui/paint/screen.go", In: "ui/paint",
