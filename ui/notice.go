@@ -324,14 +324,14 @@ func (s *statusLine) hints() string {
 		}
 	}
 	if o := s.dialogs.top(); o != nil {
-		return s.hintLine(o.keys(), nil)
+		return s.hintLine(o.keys(), "", nil)
 	}
 	top := s.stack.top()
 	if top == nil {
 		return ""
 	}
 	if top.screen.Editing() { // the other keys are text now
-		return s.hintLine(top.screen.Keys(), nil)
+		return s.hintLine(top.screen.Keys(), "", nil)
 	}
 	last := []keymap.Key{s.win.keys.Global.Help, s.win.keys.Global.Palette}
 	if src := top.screen.Source(); src.Class != "" {
@@ -341,33 +341,28 @@ func (s *statusLine) hints() string {
 		}
 		last = append(last, k)
 	}
-	return s.hintLine(s.win.offered(top.screen.Keys()), last)
+	return s.hintLine(top.screen.Keys(), s.win.keys.List.Open.Name, last)
 }
 
 // classFrom is the width from which the reload's hint names the class of its call, as the header does.
 const classFrom = 100
 
-// offered returns the keys of a screen that are on: first the one that opens,
-// then in the order of the screen, which begins with its main act.
-func (s *window) offered(keys []keymap.Key) []keymap.Key {
-	at := keymap.Index(keys, s.keys.List.Open.Name)
-	if at <= 0 {
-		return keys
-	}
-	out := make([]keymap.Key, 0, len(keys))
-	out = append(append(out, keys[at]), keys[:at]...)
-	return append(out, keys[at+1:]...)
-}
-
-// hintLine draws as many keys as fit completely; last are at the right edge. It gives room alternately to these, the
-// most important first, and to the others. Both margins stay empty.
-func (s *statusLine) hintLine(keys, last []keymap.Key) string {
-	left := make([]keymap.Key, 0, len(keys))
-	for i := range keys {
-		k := &keys[i]
-		if !k.Extra && k.Enabled() && keymap.Index(last, k.Name) < 0 && keymap.Index(left, k.Name) < 0 {
+// hintLine draws as many keys as fit completely: the one named first, if it is among them, then in their order, which
+// begins with the screen's main act; last are at the right edge. It gives room alternately to these, the most
+// important first, and to the others. Both margins stay empty.
+func (s *statusLine) hintLine(keys []keymap.Key, first string, last []keymap.Key) string {
+	left := make([]keymap.Key, 0, mostHints)
+	add := func(k *keymap.Key) {
+		if len(left) < mostHints && !k.Extra && k.Enabled() && keymap.Index(last, k.Name) < 0 &&
+			keymap.Index(left, k.Name) < 0 {
 			left = append(left, *k)
 		}
+	}
+	if at := keymap.Index(keys, first); at >= 0 {
+		add(&keys[at])
+	}
+	for i := range keys {
+		add(&keys[i])
 	}
 	room := s.win.w // a margin on each side, and no gap after the last one
 	fits := func(list []keymap.Key, i int) bool {
@@ -403,6 +398,9 @@ func (s *statusLine) labels(list []keymap.Key) string {
 	}
 	return strings.Join(out, "  ")
 }
+
+// mostHints is more than a line has room for.
+const mostHints = 32
 
 // keptCalls and keptNotes bound the activity list.
 const (

@@ -323,7 +323,7 @@ func (p *Page) PageKeys(secrets bool, own ...keymap.Key) []keymap.Key {
 		reveal.Extra = false
 		keys = append(keys, reveal)
 	}
-	return append(append(keys, keymap.All(k.Nav)...), k.Global.Reload, k.Viewer.Search)
+	return append(append(keys, keymap.All(&k.Nav)...), k.Global.Reload, k.Viewer.Search)
 }
 
 // Failed returns the content of a page that could not be read.

@@ -255,13 +255,16 @@ func documentKeys() Documents {
 // All returns the keys of a group in the order they are declared.
 func All(group any) []Key {
 	v := reflect.ValueOf(group)
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
+	if v.Kind() != reflect.Pointer {
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		v = p
 	}
+	v = v.Elem()
 	out := make([]Key, 0, v.NumField())
 	for i := range v.NumField() {
-		if k, ok := v.Field(i).Interface().(Key); ok {
-			out = append(out, k)
+		if k, ok := v.Field(i).Addr().Interface().(*Key); ok {
+			out = append(out, *k)
 		}
 	}
 	return out

@@ -255,9 +255,9 @@ func (l *List[T]) Keys() []keymap.Key {
 		usual = append(usual, k.List.Preview)
 	}
 	if l.Page == nil || l.Page.ID != "" {
-		usual = append(usual, keymap.All(k.Item)...)
+		usual = append(usual, keymap.All(&k.Item)...)
 	}
-	usual = append(usual, keymap.All(k.Nav)...)
+	usual = append(usual, keymap.All(&k.Nav)...)
 	keys = slices.Grow(keys, len(usual))
 	for i := range usual {
 		if keymap.Index(keys, usual[i].Name) < 0 {
