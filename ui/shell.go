@@ -478,6 +478,13 @@ const (
 	soonestScreen = 250 * time.Millisecond
 )
 
+// What changes in more than farOff, an age in steps of ten seconds, may change as much as delay after its time: then ages
+// that change one after the other are drawn once.
+const (
+	farOff = 5 * time.Second
+	delay  = time.Second
+)
+
 // next is the time when drawn text changes next; zero if none does.
 func (s *Shell) next(now time.Time) time.Time {
 	switch {
@@ -486,16 +493,21 @@ func (s *Shell) next(now time.Time) time.Time {
 	case !s.visible():
 		return Sooner(s.win.shown.revealed, s.lock.lockAt(s.sent.leaving))
 	}
-	at := Sooner(s.head.headerNext(now), s.status.notice.until, s.win.shown.revealed, s.lock.lockAt(s.sent.leaving))
-	for _, o := range s.dialogs.overlays {
-		at = Sooner(at, o.counts(s, now))
-	}
+	at := s.head.headerNext(now)
 	if top := s.stack.top(); top != nil {
 		if c, ok := top.screen.(Ticker); ok {
 			if t := c.NextTick(now); !t.IsZero() {
-				at = Sooner(at, later(t, now.Add(soonestScreen)))
+				s.wakes.screen = Sooner(s.wakes.screen, later(t, now.Add(soonestScreen)))
 			}
 		}
+		at = Sooner(at, s.wakes.screen)
+	}
+	if at.Sub(now) > farOff {
+		at = at.Add(delay)
+	}
+	at = Sooner(at, s.status.notice.until, s.win.shown.revealed, s.lock.lockAt(s.sent.leaving))
+	for _, o := range s.dialogs.overlays {
+		at = Sooner(at, o.counts(s, now))
 	}
 	if !at.IsZero() {
 		at = later(at, now.Add(soonest))
@@ -512,8 +524,9 @@ func later(a, b time.Time) time.Time {
 
 // wakes holds the scheduled wake-ups.
 type wakes struct {
-	ticks []tick
-	seq   uint64
+	ticks  []tick
+	seq    uint64
+	screen time.Time // when the screen on top changes; zero: it does not
 }
 
 // tick is a scheduled wake-up.
@@ -544,8 +557,7 @@ func (w *wakes) schedule(next func(now time.Time) time.Time, win *window) tea.Cm
 	})
 }
 
-// ticked handles a wake-up: it removes what has expired and lays out the screen on top
-// again.
+// ticked handles a wake-up: it removes what has expired, and tells the screen on top if it is due.
 func (s *Shell) ticked(seq uint64) tea.Cmd {
 	n := len(s.wakes.ticks)
 	s.wakes.ticks = slices.DeleteFunc(s.wakes.ticks, func(t tick) bool { return t.seq == seq })
@@ -555,7 +567,11 @@ func (s *Shell) ticked(seq uint64) tea.Cmd {
 	now := s.win.now()
 	s.status.expireNotice(now)
 	cmd := s.maskAgain(now)
-	if top := s.stack.top(); top != nil && s.visible() {
+	if due := s.wakes.screen; due.IsZero() || due.After(now) || !s.visible() {
+		return cmd
+	}
+	s.wakes.screen = time.Time{}
+	if top := s.stack.top(); top != nil {
 		return tea.Batch(cmd, s.route.deliver(top, Tick{}))
 	}
 	return cmd

@@ -344,8 +344,19 @@ func (l *List[T]) Lines() []string {
 	return lines
 }
 
+// ages is how late the ages of rows may be drawn, so that those of a page change together, and how often those beside
+// the rows, or on a page above them, are drawn anew.
+const ages = 10 * time.Second
+
 // NextTick implements ui.Ticker.
-func (l *List[T]) NextTick(now time.Time) time.Time { return l.screen.NextChange(now) }
+func (l *List[T]) NextTick(now time.Time) time.Time {
+	next, soon := l.screen.NextChange(now), now.Add(ages)
+	at := l.Table.Until()
+	if l.preview.w > 0 || l.Page != nil || !at.IsZero() && at.Before(soon) {
+		at = soon
+	}
+	return ui.Sooner(next, at)
+}
 
 // Editing implements ui.Screen.
 func (l *List[T]) Editing() bool { return l.Filter.Typing() || l.Page.searching() }

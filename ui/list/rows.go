@@ -29,14 +29,17 @@ type Rows[T any] struct {
 	match func(T) bool     // nil: all
 	order func(a, b T) int // nil: in the order of Set
 
-	in    func() any         // what the drawn rows depend on besides the records; nil: they are not kept
+	in    func() any         // what the drawn rows depend on besides the records and time; nil: they are not kept
+	now   func() time.Time   // not nil if in is not
 	drawn map[int]widget.Row // by row, in was
 	was   any
 }
 
-// Keep keeps drawn rows as long as the records, and what in returns, are the same: a page is formatted once, not for
-// each key.
-func (r *Rows[T]) Keep(in func() any) { r.in = in }
+const maxDrawn = 100 // rows that are kept drawn: those of a tall terminal
+
+// Keep keeps drawn rows as long as the records, their ages and what in returns are the same: a page is formatted once,
+// not for each key.
+func (r *Rows[T]) Keep(in func() any, now func() time.Time) { r.in, r.now = in, now }
 
 // NewRows returns rows without records; draw makes the row of a record.
 func NewRows[T any](id func(T) string, draw func(T) widget.Row) *Rows[T] {
@@ -165,7 +168,10 @@ func (r *Rows[T]) Row(i int) widget.Row {
 		r.drawn, r.was = map[int]widget.Row{}, now
 	}
 	row, kept := r.drawn[i]
-	if !kept {
+	if !kept || !row.Until.IsZero() && !r.now().Before(row.Until) {
+		if len(r.drawn) >= maxDrawn {
+			clear(r.drawn)
+		}
 		row = r.draw(r.shown[i])
 		r.drawn[i] = row
 	}
@@ -197,6 +203,7 @@ func RowOf[T any](o present.Options, id string, columns []present.Column[T], r T
 	for i, c := range columns {
 		cell := c.Cell(o, r)
 		out.Cells[i], out.Tones[i] = cell.Text, cell.Tone
+		out.Until = ui.Sooner(out.Until, cell.Until)
 	}
 	return out
 }

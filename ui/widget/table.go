@@ -3,6 +3,7 @@ package widget
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -18,6 +19,7 @@ type Row struct {
 	Tones []theme.Tone // by cell; missing ones are Plain
 	Sign  string       // one cell in the gutter ("!", "▣"); empty: none
 	Tone  theme.Tone   // of Sign
+	Until time.Time    // when a cell changes by time alone; zero: never
 }
 
 // Source gives a table the rows it draws, and only those.

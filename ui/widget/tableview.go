@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"opdeck/internal/field"
 	"opdeck/internal/format"
@@ -84,6 +85,21 @@ func (t *Table) Measure() []Row {
 	t.Cursor.Columns.widen(rows)
 	t.Cursor.Columns.measured = true
 	return rows
+}
+
+// Until is when an age on screen changes; zero: there is none.
+func (t *Table) Until() time.Time {
+	var first time.Time
+	columns := &t.Cursor.Columns
+	if !slices.ContainsFunc(columns.shown, func(c shownColumn) bool { return columns.columns[c.index].Age }) {
+		return first
+	}
+	for _, r := range t.seen {
+		if first.IsZero() || !r.Until.IsZero() && r.Until.Before(first) {
+			first = r.Until
+		}
+	}
+	return first
 }
 
 // View is Lines in one string.

@@ -87,13 +87,13 @@ func (f *fake) place(q filter.OperationExpr, anchor string) int {
 	return i
 }
 
-func (f *fake) Window(ctx context.Context, q index.Query) (index.Window, error) {
+func (f *fake) Window(ctx context.Context, q index.Query) (Window, error) {
 	f.calls++
 	if f.window != nil {
 		f.window()
 	}
 	if f.err != nil || ctx.Err() != nil {
-		return index.Window{}, errors.Join(f.err, ctx.Err())
+		return Window{}, errors.Join(f.err, ctx.Err())
 	}
 	f.most = max(f.most, q.Limit)
 	n := f.len(q.Filter)
@@ -102,7 +102,7 @@ func (f *fake) Window(ctx context.Context, q index.Query) (index.Window, error) 
 	for i := q.Skip; i < min(to, n); i++ {
 		w.Rows = append(w.Rows, f.at(q.Filter, i))
 	}
-	return w, nil
+	return WindowOf(w), nil
 }
 
 func (f *fake) Count(_ context.Context, q filter.OperationExpr) (int64, error) {

@@ -32,10 +32,9 @@ type part struct {
 
 // window is a part of the list that was read.
 type window struct {
-	ops         []api.Operation
+	Window
 	base, total int
 	counted     bool            // total is how many there are; else there are more
-	seen        time.Time       // the latest confirmation by the service among ops
 	fresh       index.Freshness // of the index as a whole, from the same state as the rows
 }
 
@@ -50,17 +49,10 @@ func (p part) read(ctx context.Context, ix Index) (w window, err error) {
 				w.total, w.counted = int(at.Total), true
 			}
 		}
-		got, err := ix.Window(ctx, q)
-		if err != nil {
+		if w.Window, err = ix.Window(ctx, q); err != nil {
 			return err
 		}
-		for _, r := range got.Rows {
-			w.ops = append(w.ops, r.Op)
-			if r.Seen.After(w.seen) {
-				w.seen = r.Seen
-			}
-		}
-		switch missed := len(w.ops) == 0 && q.Skip > 0; { // it began behind the last row
+		switch missed := len(w.Ops) == 0 && q.Skip > 0; { // it began behind the last row
 		case w.counted:
 		case p.count, missed:
 			n, err := ix.Count(ctx, p.filter)
@@ -69,7 +61,7 @@ func (p part) read(ctx context.Context, ix Index) (w window, err error) {
 			}
 			w.total, w.counted = int(n), true
 		default:
-			w.total, w.counted = q.Skip+len(w.ops), !got.More
+			w.total, w.counted = q.Skip+len(w.Ops), !w.More
 		}
 		w.base = min(q.Skip, w.total)
 		w.fresh, err = ix.Freshness(ctx)
@@ -232,9 +224,9 @@ func (s *loader) readAbout(count bool) tea.Cmd {
 
 func (s *loader) onWindow(w window, err error) tea.Cmd {
 	if !s.list.Failed(err) {
-		s.rows.Part(w.total, w.base, w.ops, true)
-		s.at, s.fresh, s.more = w.seen, w.fresh, !w.counted
-		s.partial = len(w.ops) == 0 && !w.fresh.Complete
+		s.rows.Part(w.total, w.base, w.Ops, true)
+		s.at, s.fresh, s.more = w.Seen, w.fresh, !w.counted
+		s.partial = len(w.Ops) == 0 && !w.fresh.Complete
 	}
 	if s.listed != s.loaded {
 		s.listed = s.loaded
@@ -277,8 +269,8 @@ func (s *loader) readOn() tea.Cmd {
 			if !w.counted {
 				w.total = max(w.total, s.rows.Len())
 			}
-			s.rows.Part(w.total, w.base, w.ops, false)
-			s.at = w.seen
+			s.rows.Part(w.total, w.base, w.Ops, false)
+			s.at = w.Seen
 			s.list.Changed()
 			return nil, s.readOn()
 		}
@@ -333,15 +325,14 @@ func (s *loader) replace(op api.Operation) {
 	}
 }
 
-// drawnIn is what rows depend on besides their operations; ages change with the seconds.
+// drawnIn is what rows depend on besides their operations and time.
 func (s *loader) drawnIn() any {
 	type drawing struct {
-		at      int64
 		zone    *time.Location
 		th      *theme.Theme
 		columns *column // of a slice that is not changed
 	}
-	return drawing{s.env.Now().Unix(), s.env.Zone(), s.env.Theme, &s.columns[0]}
+	return drawing{s.env.Zone(), s.env.Theme, &s.columns[0]}
 }
 
 // row draws an operation.

@@ -29,7 +29,7 @@ import (
 
 // Index is the local mirror; its methods cost no call.
 type Index interface {
-	Window(ctx context.Context, q index.Query) (index.Window, error)
+	Window(ctx context.Context, q index.Query) (Window, error)
 	Count(ctx context.Context, f filter.OperationExpr) (int64, error)
 	Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string) (index.Place, error)
 	// Totals adds up what the filter lets through, divided by at most two groupings.
@@ -46,6 +46,25 @@ type Index interface {
 	// Consistent runs fn, perhaps more than once, with an Index that answers every
 	// question from one state.
 	Consistent(ctx context.Context, fn func(Index) error) error
+}
+
+// Window is a part of the list, as the index has it.
+type Window struct {
+	Ops  []api.Operation // other consoles may hold the slice too: nobody changes it
+	More bool            // rows follow it
+	Seen time.Time       // the latest confirmation by the service among Ops
+}
+
+// WindowOf is what the list shows of a window of the index.
+func WindowOf(w index.Window) Window {
+	out := Window{Ops: make([]api.Operation, len(w.Rows)), More: w.More}
+	for i, r := range w.Rows {
+		out.Ops[i] = r.Op
+		if r.Seen.After(out.Seen) {
+			out.Seen = r.Seen
+		}
+	}
+	return out
 }
 
 // Export writes a sheet to a new file and reports its progress. If the file exists, the error wraps os.ErrExist.
@@ -125,7 +144,7 @@ func New(env *ui.Env, ix Index, caller endpoint.Caller, cfg Config, start string
 	s.loader = &loader{env: env, index: ix, caller: caller, background: cfg.Progress,
 		abouts: env.Requests(), lives: env.Requests()}
 	s.loader.rows = list.NewRows(func(op api.Operation) string { return string(op.OPID) }, s.loader.row)
-	s.loader.rows.Keep(s.loader.drawnIn)
+	s.loader.rows.Keep(s.loader.drawnIn, env.Now)
 	s.List = list.New(env, s, s.loader.rows, list.Spec[api.Operation]{Place: ui.Place{Kind: ui.KindOperations},
 		Origin: "index", Class: "billing",
 		Reading: "Searching the index …", Marks: true, Signs: legend(), Preview: cfg.Preview,
@@ -504,10 +523,15 @@ func (s *Screen) Refresh() {
 
 // NextChange implements list.Screen.
 func (s *Screen) NextChange(now time.Time) time.Time {
-	if s.jobs.now == nil {
-		return time.Time{}
+	switch late := s.loader.fresh.LateFrom(); {
+	case s.jobs.now != nil:
+		return now.Add(time.Second)
+	case !s.loader.fresh.Complete: // how long reading all of it still takes
+		return now.Add(10 * time.Second)
+	case now.Before(late):
+		return late
 	}
-	return now.Add(time.Second)
+	return time.Time{}
 }
 
 // unlessBusy begins long work, unless there is some.

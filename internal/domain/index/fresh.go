@@ -216,9 +216,17 @@ func (f Freshness) Says(now time.Time, zone *time.Location) string {
 	return out + ", all read " + moment(f.AsOf, now, zone)
 }
 
+// LateFrom is the time from which an index that is complete is so as of an earlier time; zero: it is not complete.
+func (f Freshness) LateFrom() time.Time {
+	if !f.Complete {
+		return time.Time{}
+	}
+	return f.WholeAt.Add(f.MaxAge + 1)
+}
+
 // Late is ", complete as of 02:05" for an index that is complete, but not now; else "".
 func (f Freshness) Late(now time.Time, zone *time.Location) string {
-	if !f.Complete || now.Sub(f.WholeAt) <= f.MaxAge {
+	if !f.Complete || now.Before(f.LateFrom()) {
 		return ""
 	}
 	return ", complete as of " + moment(f.WholeAt, now, zone)

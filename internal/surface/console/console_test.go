@@ -177,7 +177,7 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 		t.Fatal("what was read is not known")
 	}
 	window, err := listing{a.Index, a.Now}.Window(ctx, index.Query{Sort: index.Sort{Field: "created", Desc: true}, Limit: 2})
-	if err != nil || len(window.Rows) == 0 {
+	if err != nil || len(window.Ops) == 0 {
 		t.Fatal(window, err)
 	}
 	f.take()
@@ -188,7 +188,7 @@ func TestNoNumberReachesAScreenOfAViewer(t *testing.T) {
 			changed = c.Object.(api.Operation)
 		}
 	}
-	for way, op := range map[string]api.Operation{"list": page.Items[0], "read": one, "known": known, "index": window.Rows[0].Op, "news": changed} {
+	for way, op := range map[string]api.Operation{"list": page.Items[0], "read": one, "known": known, "index": window.Ops[0], "news": changed} {
 		if string(op.OPID) != opid {
 			t.Fatalf("%s is of another operation", way)
 		}

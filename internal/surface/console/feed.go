@@ -64,6 +64,7 @@ type feed struct {
 	verdict   verdictFeed
 	newsCount int           // numbers news that must not replace each other
 	stamp     store.Version // of the store at the last read
+	seen      store.Version // of the store now: what other consoles read of it since need not be read again
 	readAt    time.Time
 	polled    time.Time
 	moving    bool          // the session changes every second
@@ -223,7 +224,8 @@ func (f *feed) next() tea.Msg {
 		select {
 		case <-f.hasNews:
 		case <-f.written:
-			if stamp, versioned := f.app.Store.Version(context.WithoutCancel(f.ctx)); versioned && f.known(stamp) {
+			stamp, versioned := f.app.Store.Version(context.WithoutCancel(f.ctx))
+			if f.seen = stamp; versioned && f.known(stamp) {
 				break
 			}
 			f.changes() // rows must not wait for the poll
@@ -241,7 +243,8 @@ func (f *feed) next() tea.Msg {
 
 // changes only asks the index whether it changed: one small read.
 func (f *feed) changes() {
-	_, _ = f.app.Index.Poll(context.WithoutCancel(f.ctx)) // the next poll reports errors
+	ctx := context.WithoutCancel(f.ctx)
+	_, _, _ = f.reads.polled.read(f.app, f.seen, func() (bool, error) { return f.app.Index.Poll(ctx) })
 }
 
 // pause is how long next need not poll without writes.
@@ -269,7 +272,7 @@ func (f *feed) poll() {
 	stamp, versioned := f.app.Store.Version(context.WithoutCancel(f.ctx))
 	now := f.app.Now()
 	age := now.Sub(f.readAt)
-	f.polled = now
+	f.polled, f.seen = now, stamp
 	if versioned && f.known(stamp) && !f.moving && !f.people.placeChanged() && age >= 0 && age < f.rest() {
 		if f.counting > 0 {
 			f.readUsage(context.WithoutCancel(f.ctx))
@@ -298,10 +301,13 @@ func (f *feed) known(stamp store.Version) bool {
 // read reads session, budgets and index and puts the changes since the last time.
 func (f *feed) read(ctx context.Context) {
 	f.moving = false
-	if _, err := f.app.Index.Poll(ctx); err != nil { // changes arrive through Changes
+	// Changes arrive through Changes, at every console.
+	if _, _, err := f.reads.polled.read(f.app, f.seen, func() (bool, error) { return f.app.Index.Poll(ctx) }); err != nil {
 		f.app.Log.Warn("index", "err", err)
 	}
-	st, _, err := f.reads.status.read(f.app, func() (session.Status, error) { return f.app.SharedSession().Status(ctx) })
+	st, _, err := f.reads.status.read(f.app, f.seen, func() (session.Status, error) {
+		return f.app.SharedSession().Status(ctx)
+	})
 	if f.failing = err != nil; f.failing {
 		f.unreadable(api.AsError(err))
 	} else if f.moving = st.Holder != nil || st.LoginWait > 0 || st.RefreshWait > 0; !same(st, f.status) {
@@ -317,7 +323,7 @@ func (f *feed) read(ctx context.Context) {
 		f.put("people "+strconv.Itoa(f.newsCount), n)
 	}
 	f.readConnected(ctx)
-	line, _, _ := f.reads.sync.read(f.app, func() (*string, error) {
+	line, _, _ := f.reads.sync.read(f.app, f.seen, func() (*string, error) {
 		if line, ok := f.app.Mirror().Progress(ctx); ok {
 			return &line, nil
 		}
@@ -356,15 +362,14 @@ func (f *feed) unreadable(err *api.Error) {
 
 // confirm tells the list that news or a complete pass were read again without changes: its rows are newer than shown.
 func (f *feed) confirm(ctx context.Context) {
-	p, err := index.LoadProgress(ctx, f.app.Index.Unmasked())
-	if err != nil {
-		return
-	}
-	at := p.News.At
-	if p.Last.Finished.After(at) {
-		at = p.Last.Finished
-	}
-	if at.Equal(f.listed) {
+	at, _, err := f.reads.read.read(f.app, f.seen, func() (time.Time, error) {
+		p, err := index.LoadProgress(ctx, f.app.Index.Unmasked())
+		if p.Last.Finished.After(p.News.At) {
+			return p.Last.Finished, err
+		}
+		return p.News.At, err
+	})
+	if err != nil || at.Equal(f.listed) {
 		return
 	}
 	if !f.listed.IsZero() {
@@ -375,7 +380,7 @@ func (f *feed) confirm(ctx context.Context) {
 
 // readUsage reads the budgets; while calls of the last minute expire, they change without writes.
 func (f *feed) readUsage(ctx context.Context) {
-	usage, now, err := f.reads.usage.read(f.app, func() ([]limit.Usage, error) { return f.app.Limits.Usage(ctx) })
+	usage, now, err := f.reads.usage.read(f.app, f.seen, func() ([]limit.Usage, error) { return f.app.Limits.Usage(ctx) })
 	f.counting = 0
 	for _, u := range usage {
 		if u.Changes > 0 && (f.counting == 0 || u.Changes < f.counting) {
@@ -522,7 +527,7 @@ func (f *feed) readVerdict(changed bool) {
 	if f.verdictDue() > 0 {
 		return
 	}
-	v, at, _ := f.reads.verdict.read(f.app, func() (verdict.Verdict, error) {
+	v, at, _ := f.reads.verdict.read(f.app, f.seen, func() (verdict.Verdict, error) {
 		return conclude(context.WithoutCancel(f.ctx), f.app), nil
 	})
 	shown := showsVerdict(f.people.at.Place)

@@ -26,6 +26,7 @@ import (
 	"opdeck/internal/app"
 	"opdeck/internal/domain/approval"
 	"opdeck/internal/domain/audit"
+	"opdeck/internal/domain/index"
 	"opdeck/internal/domain/mask"
 	"opdeck/internal/domain/presence"
 	"opdeck/internal/domain/verdict"
@@ -412,12 +413,16 @@ type readings struct {
 	usage   recent[[]limit.Usage]
 	sync    recent[*string] // the line about the background sync; nil while idle
 	verdict recent[verdict.Verdict]
+	polled  recent[bool]      // the index was asked whether it changed
+	read    recent[time.Time] // when news, or all of the list, were read from the service last
+	fresh   recent[index.Freshness]
 }
 
 // newReadings returns readings that are shared for a time; for 0 every console makes its own.
 func newReadings(keep time.Duration) *readings {
 	return &readings{status: recent[session.Status]{keep: keep}, usage: recent[[]limit.Usage]{keep: keep},
-		sync: recent[*string]{keep: keep}, verdict: recent[verdict.Verdict]{keep: keep}}
+		sync: recent[*string]{keep: keep}, verdict: recent[verdict.Verdict]{keep: keep}, polled: recent[bool]{keep: keep},
+		read: recent[time.Time]{keep: keep}, fresh: recent[index.Freshness]{keep: keep}}
 }
 
 // recent is the last reading of a value, which is not changed afterwards.
@@ -429,12 +434,11 @@ type recent[T any] struct {
 	value T             // guarded by mu
 }
 
-// read returns the last reading if the store has not changed since, and when it was made; else it reads. A reading that
-// failed is not kept.
-func (r *recent[T]) read(a *app.App, fresh func() (T, error)) (value T, at time.Time, err error) {
+// read returns the last reading if the store has not changed since, and when it was made; else it reads. stamp is of the
+// store just before. A reading that failed is not kept.
+func (r *recent[T]) read(a *app.App, stamp store.Version, fresh func() (T, error)) (value T, at time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stamp, _ := a.Store.Version(context.Background())
 	now := a.Now()
 	if age := now.Sub(r.at); !r.at.IsZero() && stamp == r.stamp && age >= 0 && age < r.keep {
 		return r.value, r.at, nil

@@ -54,7 +54,8 @@ func TestReadingsAreShared(t *testing.T) {
 		if step.before != nil {
 			step.before()
 		}
-		got, at, err := step.of.read(a, fresh)
+		stamp, _ := a.Store.Version(t.Context())
+		got, at, err := step.of.read(a, stamp, fresh)
 		if got != step.want || !at.Equal(began.Add(step.at)) || (err != nil) != step.fails {
 			t.Errorf("%s: reading %d of %s, %v; want %d of %s", step.name, got, at.Sub(began), err, step.want, step.at)
 		}

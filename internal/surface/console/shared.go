@@ -54,18 +54,20 @@ type Shared struct {
 	readings *readings
 
 	mu      sync.Mutex
-	stamp   store.Version            // guarded by mu: index version of the answers
-	version int64                    // guarded by mu: likewise
-	windows answers[index.Window]    // guarded by mu
-	counts  answers[int64]           // guarded by mu
-	young   map[string]api.Operation // guarded by mu: by mask and id
-	old     map[string]api.Operation // guarded by mu: the previous generation
+	stamp   store.Version              // guarded by mu: index version of the answers
+	version int64                      // guarded by mu: likewise
+	windows answers[operations.Window] // guarded by mu
+	counts  answers[int64]             // guarded by mu
+	places  answers[index.Place]       // guarded by mu
+	young   map[string]api.Operation   // guarded by mu: by mask and id
+	old     map[string]api.Operation   // guarded by mu: the previous generation
 }
 
 // NewShared returns the shared state for consoles of a.
 func NewShared(a *app.App) *Shared {
-	return &Shared{app: a, readings: newReadings(sharedFor), windows: answers[index.Window]{}, counts: answers[int64]{},
-		young: map[string]api.Operation{}}
+	return &Shared{app: a, readings: newReadings(sharedFor), windows: answers[operations.Window]{}, counts: answers[int64]{},
+		places: answers[index.Place]{},
+		young:  map[string]api.Operation{}}
 }
 
 // answers maps queries to answers.
@@ -92,21 +94,35 @@ func (s *Shared) rowsFor(l listing) operations.Index {
 	return common{l, s}
 }
 
-// Window reads rows, or returns those that another console has read from the same state of the index. The slice is
-// the caller's; the texts are shared.
-func (c common) Window(ctx context.Context, q index.Query) (index.Window, error) {
-	read := func() (index.Window, error) {
+// Window reads rows, or returns those that another console has read from the same state of the index.
+func (c common) Window(ctx context.Context, q index.Query) (operations.Window, error) {
+	read := func() (operations.Window, error) {
 		w, err := c.listing.Window(ctx, q)
-		c.shared.intern(mask.Needed(ctx), w.Rows)
+		c.shared.intern(mask.Needed(ctx), w.Ops)
 		return w, err
 	}
 	if !c.shared.current(ctx) || !q.Filter.Empty() { // a filter may depend on the time
 		return read()
 	}
 	q.Filter = filter.OperationExpr{}
-	w, err := ask(ctx, c.shared, c.shared.windows, fmt.Sprintf("%v %+v", mask.Needed(ctx), q), read)
-	w.Rows = slices.Clone(w.Rows)
-	return w, err
+	return ask(ctx, c.shared, c.shared.windows, fmt.Sprintf("%v %+v", mask.Needed(ctx), q), read)
+}
+
+// Freshness is read once for all who ask at the same time.
+func (c common) Freshness(ctx context.Context) (index.Freshness, error) {
+	a := c.shared.app
+	stamp, _ := a.Store.Version(ctx)
+	f, _, err := c.shared.readings.fresh.read(a, stamp, func() (index.Freshness, error) { return c.x.Freshness(ctx) })
+	return f, err
+}
+
+// Place finds an operation once for each state of the index.
+func (c common) Place(ctx context.Context, f filter.OperationExpr, s index.Sort, opid string) (index.Place, error) {
+	read := func() (index.Place, error) { return c.listing.Place(ctx, f, s, opid) }
+	if !c.shared.current(ctx) || !f.Empty() {
+		return read()
+	}
+	return ask(ctx, c.shared, c.shared.places, fmt.Sprintf("%+v %s", s, opid), read)
 }
 
 // Consistent uses the shared answers if no one writes to the index meanwhile, else a snapshot of its own.
@@ -150,6 +166,7 @@ func (s *Shared) current(ctx context.Context) bool {
 		s.stamp, s.version = stamp, version
 		clear(s.windows)
 		clear(s.counts)
+		clear(s.places)
 	}
 	return true
 }
@@ -191,12 +208,11 @@ func ask[T any](ctx context.Context, s *Shared, all answers[T], question string,
 	return a.value, nil
 }
 
-// intern replaces equal texts in rows by the copies of other consoles, so that an operation is stored once.
-func (s *Shared) intern(masked bool, rows []index.Record) {
+// intern replaces equal texts in operations by the copies of other consoles, so that each is stored once.
+func (s *Shared) intern(masked bool, ops []api.Operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range rows {
-		op := rows[i].Op
+	for i, op := range ops {
 		if len(op.Raw) == 0 {
 			continue
 		}
@@ -206,8 +222,7 @@ func (s *Shared) intern(masked bool, rows []index.Record) {
 			held, there = s.old[id]
 		}
 		if there && bytes.Equal(held.Raw, op.Raw) {
-			op = held
-			rows[i].Op = held
+			op, ops[i] = held, held
 		}
 		if len(s.young) >= maxShared {
 			s.old, s.young = s.young, map[string]api.Operation{}
@@ -222,8 +237,9 @@ type listing struct {
 	now func() time.Time
 }
 
-func (l listing) Window(ctx context.Context, q index.Query) (index.Window, error) {
-	return l.x.Window(ctx, q, l.now())
+func (l listing) Window(ctx context.Context, q index.Query) (operations.Window, error) {
+	w, err := l.x.Window(ctx, q, l.now())
+	return operations.WindowOf(w), err
 }
 
 func (l listing) Count(ctx context.Context, f filter.OperationExpr) (int64, error) {

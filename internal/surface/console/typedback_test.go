@@ -139,8 +139,8 @@ func (d *typedBack) first(t *testing.T, n int) (ids []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range w.Rows {
-		ids = append(ids, string(r.Op.OPID))
+	for _, op := range w.Ops {
+		ids = append(ids, string(op.OPID))
 	}
 	return ids
 }
