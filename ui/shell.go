@@ -478,8 +478,8 @@ const (
 	soonestScreen = 250 * time.Millisecond
 )
 
-// What changes in more than farOff, an age in steps of ten seconds, may change as much as delay after its time: then ages
-// that change one after the other are drawn once.
+// What changes in more than farOff, an age in steps of ten seconds, may change as much as delay after its time: then
+// ages that change one after the other are drawn once.
 const (
 	farOff = 5 * time.Second
 	delay  = time.Second

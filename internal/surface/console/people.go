@@ -434,8 +434,8 @@ type recent[T any] struct {
 	value T             // guarded by mu
 }
 
-// read returns the last reading if the store has not changed since, and when it was made; else it reads. stamp is of the
-// store just before. A reading that failed is not kept.
+// read returns the last reading if the store has not changed since, and when it was made; else it reads. stamp is of
+// the store just before. A reading that failed is not kept.
 func (r *recent[T]) read(a *app.App, stamp store.Version, fresh func() (T, error)) (value T, at time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -65,9 +65,8 @@ type Shared struct {
 
 // NewShared returns the shared state for consoles of a.
 func NewShared(a *app.App) *Shared {
-	return &Shared{app: a, readings: newReadings(sharedFor), windows: answers[operations.Window]{}, counts: answers[int64]{},
-		places: answers[index.Place]{},
-		young:  map[string]api.Operation{}}
+	return &Shared{app: a, readings: newReadings(sharedFor), windows: answers[operations.Window]{},
+		counts: answers[int64]{}, places: answers[index.Place]{}, young: map[string]api.Operation{}}
 }
 
 // answers maps queries to answers.
