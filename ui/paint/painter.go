@@ -243,9 +243,9 @@ func (p *Painter) compose(at state, w work) (b []byte) {
 	}()
 	if w.to != inside {
 		if at == inside {
-			b = append(p.modes.leave(nil), w.farewell...)
+			b = p.modes.leave(b)
 		}
-		return b
+		return append(b, w.farewell...) // also of a program that ends before its first frame
 	}
 	if w.enter {
 		b = p.modes.enter(b)
