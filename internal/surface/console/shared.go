@@ -107,10 +107,13 @@ func (c common) Window(ctx context.Context, q index.Query) (operations.Window, e
 	return ask(ctx, c.shared, c.shared.windows, fmt.Sprintf("%v %+v", mask.Needed(ctx), q), read)
 }
 
-// Freshness is read once for all who ask at the same time.
+// Freshness is read once for all who ask at the same time, if it is known that the store did not change meanwhile.
 func (c common) Freshness(ctx context.Context) (index.Freshness, error) {
 	a := c.shared.app
-	stamp, _ := a.Store.Version(ctx)
+	stamp, versioned := a.Store.Version(ctx)
+	if !versioned {
+		return c.x.Freshness(ctx)
+	}
 	f, _, err := c.shared.readings.fresh.read(a, stamp, func() (index.Freshness, error) { return c.x.Freshness(ctx) })
 	return f, err
 }
