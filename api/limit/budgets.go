@@ -297,14 +297,24 @@ type Clock interface {
 	Steady() time.Duration
 }
 
-// ToWall converts t from the clock of a shared store to this host's, given now by both, so that people can compare it
-// with their own. A difference of less than two seconds is ignored, so that the same time is always shown the same.
-func ToWall(t, storeNow, hostNow time.Time) time.Time {
-	off := hostNow.Sub(storeNow).Round(time.Second)
-	if t.IsZero() || off.Abs() < 2*time.Second {
+// Apart is how far a clock that said now is ahead of another one, which said before and after around that reading: only
+// what the time between the two does not explain, so that a slow reading moves no time. Less than two seconds count as
+// none, so that the same time is always shown the same.
+func Apart(now, before, after time.Time) time.Duration {
+	off := max(now.Sub(after), 0) + min(now.Sub(before), 0)
+	if off = off.Round(time.Second); off.Abs() < 2*time.Second {
+		return 0
+	}
+	return off
+}
+
+// Moved converts t from the clock of a shared store to this host's, which is that far behind the store's (Apart), so
+// that people can compare it with their own. No time stays none.
+func Moved(t time.Time, ahead time.Duration) time.Time {
+	if t.IsZero() {
 		return t
 	}
-	return t.Add(off)
+	return t.Add(-ahead)
 }
 
 // Ring is the input of Decide: the stored slots of one class, without the caller's own. Times are the store's, as

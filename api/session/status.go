@@ -88,10 +88,12 @@ type Last struct {
 // Status reads the shared state. It makes no call to the service.
 func (m *Manager) Status(ctx context.Context) (Status, error) {
 	m.beat(ctx)
+	before := m.clock.Wall()
 	row, _, err := m.load(ctx)
 	if err != nil {
 		return Status{}, storeError(err)
 	}
+	after := m.clock.Wall()
 	counts, err := m.store.Count(ctx, m.key)
 	if err != nil {
 		return Status{}, storeError(err)
@@ -104,18 +106,22 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, storeError(err)
 	}
-	return m.describe(row, counts, events, instances), nil
+	s := m.describe(row, counts, events, instances)
+	if m.cfg.StatusClock == nil {
+		s.Ahead = limit.Apart(s.AsOf, before, after)
+	}
+	return s, nil
 }
 
 func (m *Manager) describe(row Row, counts map[EventKind]int64, events []Event, instances []Instance) Status {
-	now, ahead, by := m.statusClock(row)
+	now, by := m.statusClock(row)
 	events, instances = moved(events, instances, by)
 	s := Status{
 		BaseURL: m.key.BaseURL, Account: MaskAccount(m.key.Account), State: m.stateOf(row), Generation: row.Gen,
 		Counts: Counts{Logins: counts[EventLogin], Refreshes: counts[EventRefresh], Unauthorized: counts[EventUnauthorized],
 			Premature: counts[EventPremature]},
 		Phase: row.Phase, Fence: row.Fence, LoginWait: row.LoginWait, RefreshWait: row.RefreshWait,
-		Blocks: row.Blocks, Seen: instances, History: events, AsOf: now, Ahead: ahead,
+		Blocks: row.Blocks, Seen: instances, History: events, AsOf: now,
 	}
 	if row.State != None && row.Gen > 0 {
 		s.Access = lifetime(row.AccessTTL, row.AccessLeft, row.Age, now)
@@ -281,18 +287,16 @@ func (s Status) mark() string {
 	return string(b)
 }
 
-// statusClock returns the time of the read by the clock that a Status uses, how far that clock is ahead of this
-// host's, and the offset to add to the store's times.
-func (m *Manager) statusClock(row Row) (now time.Time, ahead, by time.Duration) {
-	host := m.clock.Wall()
+// statusClock returns the time of the read by the clock that a Status uses, and the offset to add to the store's times.
+func (m *Manager) statusClock(row Row) (now time.Time, by time.Duration) {
 	if now = row.At; now.IsZero() {
-		now = host
+		now = m.clock.Wall()
 	}
 	if m.cfg.StatusClock != nil {
 		shown := m.cfg.StatusClock()
-		return shown, 0, shown.Sub(now)
+		return shown, shown.Sub(now)
 	}
-	return now, now.Sub(host), 0
+	return now, 0
 }
 
 // moved returns copies whose store times are offset by by; the service's times stay.

@@ -60,16 +60,15 @@ func TestStatusUsesOneClock(t *testing.T) {
 			"rolled up": {login, {At: at(20), Kind: EventRollback, Gen: 1}},
 		} {
 			m := &Manager{clock: still(store.Add(-time.Hour)), c: Defaults()}
-			want, ahead := store, time.Hour
+			want := store
 			if !now.IsZero() {
 				m.cfg.StatusClock = func() time.Time { return now }
-				want, ahead = now, 0
+				want = now
 			}
 			s := m.describe(row, nil, events, []Instance{{SeenAt: at(50), Started: at(0)}})
-			if !s.AsOf.Equal(want) || s.Ahead != ahead || !s.Refresh.ExpiresAt.Equal(want.Add(14*time.Minute)) ||
+			if !s.AsOf.Equal(want) || !s.Refresh.ExpiresAt.Equal(want.Add(14*time.Minute)) ||
 				!s.Seen[0].SeenAt.Equal(want.Add(-10*time.Second)) {
-				t.Errorf("%s, %s: as of %s, ahead %s, refresh until %s, seen %s", name, what, s.AsOf, s.Ahead, s.Refresh.ExpiresAt,
-					s.Seen[0].SeenAt)
+				t.Errorf("%s, %s: as of %s, refresh until %s, seen %s", name, what, s.AsOf, s.Refresh.ExpiresAt, s.Seen[0].SeenAt)
 			}
 			for i, e := range s.History {
 				if !e.At.Equal(events[i].At.Add(want.Sub(store))) || !e.Served.Equal(events[i].Served) {

@@ -260,14 +260,14 @@ func (a *App) openClient(ctx context.Context, opt Options) error {
 	maxWait := a.Config.Limits.MaxWait.D()
 	a.service, err = endpoint.New(api.Options{BaseURL: a.Context.BaseURL, Transport: calls,
 		Session: sessionAdapter{m: a.Session, wait: waitFor(maxWait), awaited: maxWait,
-			host: a.Session.Owner().Host, explain: factReader{a}.explained}.Do, Gate: a.Gate,
+			host: a.Session.Owner().Host, explain: factReader{app: a}.explained}.Do, Gate: a.Gate,
 		Timeout: a.Context.Timeout.D(), SettleWait: a.Config.Writes.SettleWait.D(), Service: serviceOf(a.Config.Service),
 		UserAgent: "opdeck/" + a.Version, Log: a.Log, Now: a.Now, Digests: a.digests,
 		OnCall: a.calls.notify, OnOperations: a.sawOperations, OnLocked: a.onLocked})
 	if err != nil {
 		return err
 	}
-	a.Client = &Client{a.service, a.missing, a.Audit.Note, factReader{a}.unanswered, a.sawNames}
+	a.Client = &Client{a.service, a.missing, a.Audit.Note, factReader{app: a}.unanswered, a.sawNames}
 	if opt.Waits != nil {
 		a.reportWaits(opt.Waits)
 	}
@@ -524,7 +524,7 @@ func pick(cfg config.Config, name string) (c config.Context, byName bool, err er
 }
 
 // Facts returns what a verdict rests on, from the store and this process. It makes no call to the service.
-func Facts(ctx context.Context, a *App) verdict.Facts { return factReader{a}.all(ctx) }
+func Facts(ctx context.Context, a *App) verdict.Facts { return factReader{app: a}.all(ctx) }
 
 // places are the paths of what an installation keeps. core and bulk are "" unless the store is in SQLite files.
 type places struct {

@@ -128,7 +128,7 @@ func (d *doctor) skip(why string, names []string) {
 func (d *doctor) verdict(ctx context.Context) verdict.Verdict {
 	f := verdict.Facts{Now: d.opt.Now(), Service: d.own.Service, Fresh: true}
 	if d.app != nil {
-		f = factReader{d.app}.all(ctx)
+		f = factReader{app: d.app}.all(ctx)
 	}
 	for _, c := range d.own.Calls {
 		c.At, c.Value.Failed, c.Value.Since = f.Now, f.Now, f.Now

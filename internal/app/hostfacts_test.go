@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -320,6 +321,44 @@ func TestSinceIsTheBeginning(t *testing.T) {
 	password = ""
 	if at := since(b); time.Since(at) > time.Minute {
 		t.Errorf("the next one began at %s", at)
+	}
+}
+
+// TestSinceOfASlowRead: reading the facts may take long; what began an hour ago does not begin later by it. Each look
+// at the clock takes three seconds here.
+func TestSinceOfASlowRead(t *testing.T) {
+	pair := answer(200, `{"accessToken":"a","refreshToken":"r","accessTtl":300,"refreshTtl":900}`,
+		"Content-Type", "application/json")
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/auth/") {
+			pair.ServeHTTP(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer service.Close()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "[contexts.t]\nbase_url = %q\nlogin = \"m@example.com\"\nkind = \"test\"\n%s\n",
+		service.URL, passwordEnv), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var slow, looks atomic.Int64
+	began := time.Now()
+	a, err := Open(t.Context(), Options{ConfigFlag: file, StateFlag: filepath.Join(dir, "state"),
+		Getenv: func(name string) string { return map[string]string{"PW": "pw", "HOME": dir}[name] },
+		Now:    func() time.Time { return began.Add(time.Duration(looks.Add(slow.Load())) * 3 * time.Second) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	_ = called(t, a)
+	slow.Store(1)
+	for range 3 {
+		first, wrong := Verdict(t.Context(), a).First()
+		if off := first.Since.Sub(began); !wrong || off.Abs() > time.Second {
+			t.Errorf("%q since %s after the beginning", first.Sentence, off)
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func (s SharedSession) act(ctx context.Context, kind api.ActKind, do func(contex
 	act := api.Act{Kind: kind, Method: r.Method, Path: r.Path, Object: "session", ID: s.app.Session.Key().Account,
 		Summary: string(kind) + " manually"}
 	return s.app.Gate.Own(ctx, r.Write.Need, act, func(string) error {
-		return factReader(s).explained(ctx, do(ctx))
+		return factReader{app: s.app}.explained(ctx, do(ctx))
 	})
 }
 
@@ -479,7 +479,7 @@ func (s SharedSession) Connected(ctx context.Context) ([]presence.Place, error) 
 		lives[i.Owner.ID] = !i.Gone
 	}
 	return presence.Connected(ctx, journal.NewPresence(s.app.Store.Core), s.app.Scope(),
-		func(process string) bool { return lives[process] }, s.app.Now())
+		func(process string) bool { return lives[process] }, s.app.Now)
 }
 
 // BorrowerKeys reads the keys of the configured borrowers.
@@ -550,7 +550,7 @@ type waits struct {
 
 // reportWaits reports what this App's calls wait for, and the progress of bodies.
 func (a *App) reportWaits(report func(sentence string, moves bool)) {
-	w := newWaits(report, factReader{a}.waitsFor)
+	w := newWaits(report, factReader{app: a}.waitsFor)
 	a.OnCall(w.onCall)
 }
 

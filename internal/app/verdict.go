@@ -98,13 +98,13 @@ func (a *App) readAnother(ctx context.Context, route string) {
 
 // Verdict concludes from what the store and this process know. It makes no call to the service.
 func Verdict(ctx context.Context, a *App) verdict.Verdict {
-	return verdict.Conclude(factReader{a}.all(ctx))
+	return verdict.Conclude(factReader{app: a}.all(ctx))
 }
 
 // Probed is Verdict, with one request without a login if nothing is known of the service and nothing else is wrong with
 // it. Its good answer counts for this verdict only.
 func Probed(ctx context.Context, a *App) verdict.Verdict {
-	f := factReader{a}.all(ctx)
+	f := factReader{app: a}.all(ctx)
 	v := verdict.Conclude(f)
 	if v.Of(verdict.PartService) != verdict.Unknown || v.Of(verdict.PartSession) >= verdict.Warned ||
 		v.Of(verdict.PartStore) != verdict.Good {
@@ -123,7 +123,34 @@ func Probed(ctx context.Context, a *App) verdict.Verdict {
 }
 
 // factReader reads the facts of one App.
-type factReader struct{ app *App }
+type factReader struct {
+	app *App
+	// The clock of Facts.Now, that of the session's status, is ahead of the store's own clock and of this host's by:
+	ofStore, ofHost time.Duration
+}
+
+// byStore converts a time of the store's own clock.
+func (a factReader) byStore(t time.Time) time.Time { return limit.Moved(t, -a.ofStore) }
+
+// byHost converts a time of this host's clock.
+func (a factReader) byHost(t time.Time) time.Time { return limit.Moved(t, -a.ofHost) }
+
+// status reads the session's status, and compares the three clocks by that one reading: each fact by a reading of its
+// own would move where reading is slow.
+func (a *factReader) status(ctx context.Context) (session.Status, error) {
+	host := a.app.Now()
+	first, err := a.app.Store.Core.Now(ctx)
+	if err != nil {
+		return session.Status{}, err
+	}
+	st, err := a.app.Session.Status(ctx)
+	if err != nil {
+		return st, err
+	}
+	last, err := a.app.Store.Core.Now(ctx)
+	a.ofStore, a.ofHost = limit.Apart(st.AsOf, first, last), limit.Apart(st.AsOf, host, a.app.Now())
+	return st, err
+}
 
 // all is everything that a verdict rests on, with the beginning of what is wrong: a cause is first seen by one process,
 // and that instant is kept in the store until the first verdict without it. While the store accepts nothing, it is that
@@ -139,8 +166,8 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 			at = mine
 		}
 		if _, is := stored[key]; !is && usable {
-			if kept, err := observations(a.app).First(ctx, beganPart, key, at); err == nil {
-				at = kept
+			if kept, err := observations(a.app).First(ctx, beganPart, key, limit.Moved(at, a.ofStore)); err == nil {
+				at = a.byStore(kept)
 			}
 		}
 		first[key] = at
@@ -156,10 +183,10 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 
 // read reads everything that a verdict rests on. What cannot be read is not known; if the store is the reason, its
 // error is the fact.
-func (a factReader) read(ctx context.Context) verdict.Facts {
+func (a *factReader) read(ctx context.Context) verdict.Facts {
 	f := verdict.Facts{Now: a.app.Now(), Service: ServiceHost(a.app.Context), Host: a.app.Session.Owner().Host,
 		Account: session.MaskAccount(a.app.Context.Login), Began: map[string]time.Time{}}
-	st, err := a.app.Session.Status(ctx)
+	st, err := a.status(ctx)
 	if key, lost := keyFault(err, f.Now); lost {
 		f.Key = key
 		return f
@@ -334,8 +361,8 @@ func storeFault(err error, engine string) verdict.Store {
 
 func (a factReader) callFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
 	a.app.seen.Flush()
-	all, now, err := a.app.answers.All(ctx, a.app.Scope())
-	at := func(t time.Time) time.Time { return limit.ToWall(t, now, f.Now) }
+	all, _, err := a.app.answers.All(ctx, a.app.Scope())
+	at := a.byStore
 	for _, l := range all {
 		c := verdict.Call{Class: l.Class, Route: l.Route, Good: at(l.Good), Failed: at(l.Failed), Since: at(l.Since),
 			Over: at(l.Over), Fault: l.Fault, Objects: len(l.Objects)}
@@ -399,7 +426,7 @@ func (a factReader) indexFacts(ctx context.Context, f *verdict.Facts, _ session.
 	if err != nil || fresh.AsOf.IsZero() {
 		return err
 	}
-	at := func(t time.Time) time.Time { return limit.ToWall(t, a.app.Now(), f.Now).Round(time.Second) }
+	at := func(t time.Time) time.Time { return a.byHost(t).Round(time.Second) }
 	i := verdict.Index{AsOf: at(fresh.AsOf), Looked: at(fresh.WholeAt), Whole: fresh.Complete,
 		Error: fresh.Progress.Trouble, Says: fresh.Says(a.app.Now(), time.UTC), Every: fresh.MaxAge}
 	if i.Error != "" { // without a failure, a large list may take hours
@@ -421,7 +448,7 @@ func (a factReader) writeFacts(ctx context.Context, f *verdict.Facts, _ session.
 	rows = slices.DeleteFunc(rows, func(r followup.Row) bool { return r.State == followup.Seen })
 	w := verdict.Writes{Doubtful: int64(len(rows))}
 	if len(rows) > 0 {
-		w.Oldest = limit.ToWall(rows[0].Sent, a.app.Now(), f.Now)
+		w.Oldest = a.byHost(rows[0].Sent)
 	}
 	f.Writes = verdict.Known(w, "the writes with an unknown outcome", f.Now, readHolds)
 	return nil
@@ -440,7 +467,7 @@ func (a factReader) feedFacts(ctx context.Context, f *verdict.Facts, _ session.S
 	if err != nil {
 		return err
 	}
-	at := func(t time.Time) time.Time { return limit.ToWall(t, host, f.Now) }
+	at := a.byHost
 	d := verdict.Feed{Expected: a.app.Hooks().At() != "", Stalled: came.Stalled(host), Waiting: t.Backlog.Waiting}
 	if came.N > 0 {
 		d.Last, d.Usual = at(came.Last), came.Most
@@ -510,7 +537,7 @@ func (a factReader) serveFacts(ctx context.Context, f *verdict.Facts, st session
 			over(o.Name)
 			continue
 		}
-		last := limit.ToWall(o.Seen, now, f.Now)
+		last := a.byStore(o.Seen)
 		if !s.Ended.IsZero() {
 			s.Ended = last
 		} else if at := slices.IndexFunc(st.Seen, func(i session.Instance) bool { return i.Owner.ID == o.Name }); at >= 0 {
@@ -626,7 +653,7 @@ func (a factReader) noted(ctx context.Context, f *verdict.Facts, st session.Stat
 	list, now, err := observations(a.app).All(ctx)
 	var serves []journal.Observation
 	for _, o := range list {
-		at := limit.ToWall(o.Seen, now, f.Now)
+		at := a.byStore(o.Seen)
 		switch o.Part {
 		case servePart:
 			serves = append(serves, o)
@@ -774,7 +801,7 @@ func (a factReader) jobFacts(ctx context.Context, f *verdict.Facts, _ session.St
 		}
 		w := &f.Writes.Value
 		w.Stuck++
-		if at := limit.ToWall(j.Updated, host, f.Now); w.StuckSince.IsZero() || at.Before(w.StuckSince) {
+		if at := a.byHost(j.Updated); w.StuckSince.IsZero() || at.Before(w.StuckSince) {
 			w.StuckSince = at
 		}
 	}

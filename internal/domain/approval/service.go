@@ -62,9 +62,10 @@ func (s *Service) Check(ctx context.Context, who api.Actor, act api.Act) (string
 		return "", unavailable(err)
 	}
 	var v verdict
+	made := attempt{who, act, api.ConsentOf(ctx).AskOnly, s.now()}
 	err := s.store.Update(ctx, s.scope, person(who).id(), target(act),
 		func(now time.Time, known []Request) ([]Request, error) {
-			v = s.evaluate(attempt{who, act, api.ConsentOf(ctx).AskOnly}, now, known)
+			v = s.evaluate(made, now, known)
 			return v.changed, nil
 		})
 	if err != nil {
@@ -99,12 +100,13 @@ type attempt struct {
 	who     api.Actor
 	act     api.Act
 	askOnly bool
+	at      time.Time // by this host's clock
 }
 
 // evaluate decides about an attempt at the store's time now. known are requests for the same
 // target that were filed under the person's login name or user id, newest first.
 func (s *Service) evaluate(a attempt, now time.Time, known []Request) (v verdict) {
-	whole, content, here := a.act.Digest(), actDigest(a.act), s.now()
+	whole, content, ahead := a.act.Digest(), actDigest(a.act), limit.Apart(now, a.at, s.now())
 	other := "" // a request for the same act with another reason
 	// The refusal is that a request with another reason has no known outcome. A denial of the same reason says more, and
 	// two requests of one millisecond may be in either order.
@@ -130,17 +132,17 @@ func (s *Service) evaluate(a attempt, now time.Time, known []Request) (v verdict
 		case live && !sameReason:
 			other = r.ID
 		case r.State == Approved && undecided() && a.askOnly:
-			v.refusal = approved(r.onHostClock(now, here))
+			v.refusal = approved(r.onHostClock(ahead))
 		case r.State == Approved && undecided():
 			r.State, r.Spent, v.id = Spent, now, r.ID
 			v.change(r, "approval.spent")
 		case r.State == Open && undecided():
-			v.refusal = waiting(r.onHostClock(now, here), other)
+			v.refusal = waiting(r.onHostClock(ahead), other)
 		case r.State == Denied && sameReason && now.Before(r.Expires) && (undecided() || unclear):
-			v.refusal, unclear = stillCounts(r.onHostClock(now, here)), false
+			v.refusal, unclear = stillCounts(r.onHostClock(ahead)), false
 		case undecided() && now.Before(r.Expires) &&
 			r.State == Spent && same && (r.Verdict == "" || r.Verdict == api.Unclear):
-			v.refusal, unclear = stillCounts(r.onHostClock(now, here)), !sameReason
+			v.refusal, unclear = stillCounts(r.onHostClock(ahead)), !sameReason
 		}
 	}
 	switch {
@@ -152,7 +154,7 @@ func (s *Service) evaluate(a attempt, now time.Time, known []Request) (v verdict
 	default:
 		r := s.file(a.who, a.act, now)
 		v.change(r, "approval.requested")
-		v.refusal = waiting(r.onHostClock(now, here), other)
+		v.refusal = waiting(r.onHostClock(ahead), other)
 	}
 	return v
 }
@@ -312,8 +314,8 @@ func (s *Service) decide(ctx context.Context, id, digest, comment string, to Sta
 	r, err = s.store.Decide(ctx, s.scope, id, Open, func(now time.Time, r *Request) {
 		r.State, r.Decider, r.Decided, r.Comment = to, &me, now, comment
 	})
-	if now, nowErr := s.store.Now(ctx); nowErr == nil { // else its times stay the store's
-		r = r.onHostClock(now, s.now())
+	if _, ahead, clockErr := s.clock(ctx); clockErr == nil { // else its times stay the store's
+		r = r.onHostClock(ahead)
 	}
 	switch {
 	case errors.Is(err, ErrState):
@@ -382,11 +384,11 @@ func (s *Service) get(ctx context.Context, id string) (Request, error) {
 	if err != nil {
 		return Request{}, missing(id, err)
 	}
-	now, err := s.store.Now(ctx)
+	now, ahead, err := s.clock(ctx)
 	if err != nil {
 		return Request{}, unavailable(err)
 	}
-	return r.AsOf(now).onHostClock(now, s.now()), nil
+	return r.AsOf(now).onHostClock(ahead), nil
 }
 
 // List returns requests, newest first, in the given states or, without any, in all. The person in ctx needs
@@ -402,12 +404,12 @@ func (s *Service) List(ctx context.Context, states ...State) ([]Request, error) 
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	now, err := s.store.Now(ctx)
+	_, ahead, err := s.clock(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	for i, here := 0, s.now(); i < len(list); i++ {
-		list[i] = shownTo(ctx, list[i].onHostClock(now, here))
+	for i := range list {
+		list[i] = shownTo(ctx, list[i].onHostClock(ahead))
 	}
 	return list, nil
 }
@@ -494,10 +496,17 @@ func (r *Request) LimitTimes(now time.Time) bool {
 	return true
 }
 
-// onHostClock returns the request for display on this host, with its times converted from the store's clock.
-func (r Request) onHostClock(storeNow, hostNow time.Time) Request {
+// clock returns the store's time, and how far that clock is ahead of this host's.
+func (s *Service) clock(ctx context.Context) (now time.Time, ahead time.Duration, err error) {
+	before := s.now()
+	now, err = s.store.Now(ctx)
+	return now, limit.Apart(now, before, s.now()), err
+}
+
+// onHostClock returns the request for display on this host, which is that far behind the store's clock.
+func (r Request) onHostClock(ahead time.Duration) Request {
 	for _, t := range []*time.Time{&r.Created, &r.Expires, &r.Decided, &r.Spent} {
-		*t = limit.ToWall(*t, storeNow, hostNow)
+		*t = limit.Moved(*t, ahead)
 	}
 	return r
 }

@@ -43,10 +43,10 @@ type Store interface {
 	// Leave removes the place of a console.
 	Leave(ctx context.Context, console string) error
 	// At returns the places at an object that were written within the last within, oldest Since first, with times on
-	// the clock of a host at now.
-	At(ctx context.Context, scope, object, id string, within time.Duration, now time.Time) ([]Place, error)
+	// the clock of a host, which is read before and after.
+	At(ctx context.Context, scope, object, id string, within time.Duration, host func() time.Time) ([]Place, error)
 	// All returns all places, oldest Since first, with times like At.
-	All(ctx context.Context, scope string, now time.Time) ([]Place, error)
+	All(ctx context.Context, scope string, host func() time.Time) ([]Place, error)
 }
 
 // Presence is the state of one console.
@@ -78,8 +78,8 @@ const inProcess = "/"
 
 // Connected returns the places of consoles whose process is alive, oldest Since first.
 func Connected(ctx context.Context, s Store, scope string, lives func(process string) bool,
-	now time.Time) ([]Place, error) {
-	all, err := s.All(ctx, scope, now)
+	host func() time.Time) ([]Place, error) {
+	all, err := s.All(ctx, scope, host)
 	return slices.DeleteFunc(all, func(p Place) bool {
 		process, _, _ := strings.Cut(p.Console, inProcess)
 		return !lives(process)
@@ -131,7 +131,7 @@ func (b *Presence) Leave(ctx context.Context) error {
 
 // Others returns who else is at an object, oldest Since first, including other consoles of the same person.
 func (b *Presence) Others(ctx context.Context, object, id string) ([]Place, error) {
-	all, err := b.store.At(ctx, b.scope, object, id, Expiry, b.now())
+	all, err := b.store.At(ctx, b.scope, object, id, Expiry, b.now)
 	if err != nil {
 		return nil, err
 	}

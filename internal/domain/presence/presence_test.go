@@ -137,7 +137,7 @@ func TestConnected(t *testing.T) {
 			lives := func(process string) bool { return process != "p3" }
 			connected := func(want string) {
 				t.Helper()
-				list, err := presence.Connected(ctx, st, "stage", lives, now)
+				list, err := presence.Connected(ctx, st, "stage", lives, clock)
 				var got []string
 				for _, p := range list {
 					got = append(got, fmt.Sprintf("%s at %s%s since %s", p.Person, p.Object, p.ID, p.Since.Format("15:04:05")))

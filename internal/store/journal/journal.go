@@ -261,28 +261,29 @@ func (s *Presence) Leave(ctx context.Context, console string) error {
 
 // At returns who is at an object, oldest Since first.
 func (s *Presence) At(ctx context.Context, scope, object, id string, within time.Duration,
-	hostNow time.Time) ([]presence.Place, error) {
-	return s.places(ctx, scope, hostNow, within, "object = ? AND object_id = ?", object, id)
+	host func() time.Time) ([]presence.Place, error) {
+	return s.places(ctx, scope, host, within, "object = ? AND object_id = ?", object, id)
 }
 
 // All returns all places in a scope, oldest Since first.
-func (s *Presence) All(ctx context.Context, scope string, hostNow time.Time) ([]presence.Place, error) {
-	return s.places(ctx, scope, hostNow, presence.Kept, "1 = 1")
+func (s *Presence) All(ctx context.Context, scope string, host func() time.Time) ([]presence.Place, error) {
+	return s.places(ctx, scope, host, presence.Kept, "1 = 1")
 }
 
-func (s *Presence) places(ctx context.Context, scope string, hostNow time.Time, within time.Duration, where string,
+func (s *Presence) places(ctx context.Context, scope string, host func() time.Time, within time.Duration, where string,
 	args ...any) ([]presence.Place, error) {
+	before := host()
 	now, err := s.db.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
+	ahead := limit.Apart(now, before, host())
 	return store.List(ctx, s.db, func(scan store.Scan) (presence.Place, error) {
 		p := presence.Place{Scope: scope}
 		var from, seen int64
 		var dialog int
 		err := scan(&p.Object, &p.ID, &p.Console, &p.Person, &p.Host, &from, &seen, &dialog)
-		p.Since, p.Seen = limit.ToWall(time.UnixMicro(from).UTC(), now, hostNow),
-			limit.ToWall(time.UnixMicro(seen).UTC(), now, hostNow)
+		p.Since, p.Seen = limit.Moved(time.UnixMicro(from).UTC(), ahead), limit.Moved(time.UnixMicro(seen).UTC(), ahead)
 		p.Dialog = dialog == 1
 		return p, err
 	}, `SELECT object, object_id, console, person, host, since_us, seen_us, dialog FROM presence
