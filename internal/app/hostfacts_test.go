@@ -25,6 +25,7 @@ import (
 	"opdeck/internal/domain/lending"
 	"opdeck/internal/domain/replace"
 	"opdeck/internal/domain/verdict"
+	"opdeck/internal/store"
 	"opdeck/internal/store/accounts"
 	"opdeck/internal/store/seal"
 )
@@ -257,6 +258,28 @@ func TestMistakesOfTheConfig(t *testing.T) {
 		f, wrong := Unopened(err, time.Now()).First()
 		if !wrong || f.Sentence != "The config has 1 mistake: "+c.want {
 			t.Errorf("%q of %v", f.Sentence, err)
+		}
+	}
+}
+
+// TestABusyStoreIsNotLocked: that others wrote until a process no longer waited for its turn shows no lock; where nobody
+// wrote meanwhile, somebody holds the file.
+func TestABusyStoreIsNotLocked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "opdeck.db")
+	for what, age := range map[string]time.Duration{"written to": 0, "held": time.Hour} {
+		for _, name := range []string{file, file + "-wal"} {
+			if err := os.WriteFile(name, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(name, time.Time{}, time.Now().Add(-age)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, where := range []string{file, file + lockSuffix} {
+			f, wrong := Unopened(&store.Error{Kind: store.Busy, Where: where}, time.Now()).First()
+			if wrong != (age > 0) || wrong && !strings.Contains(f.Sentence, "has locked the shared store") {
+				t.Errorf("%s: %q", what, f.Sentence)
+			}
 		}
 	}
 }

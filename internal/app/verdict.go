@@ -249,9 +249,9 @@ func Unopened(err error, now time.Time) verdict.Verdict {
 	case errors.As(err, &e):
 		engine := "PostgreSQL"
 		if filepath.IsAbs(e.Where) {
-			engine = "SQLite"
+			engine = sqlite
 		}
-		f.Store = verdict.Known(storeFault(err, engine), "opening the store", now, readHolds)
+		f.Store = unusable(err, engine, "opening the store", now)
 	case errors.Is(err, errNoAuditKey):
 		f.Audit = verdict.Known(verdict.Audit{NoKey: true, Writable: true}, "opening the audit trail", now, readHolds)
 	case errors.As(err, &mistakes):
@@ -292,7 +292,7 @@ func Unanswered(opt Options) (context string, v verdict.Verdict) {
 	places := placesOf(c.config, c.state)
 	for _, file := range []string{places.core, places.bulk} {
 		busy := &store.Error{Kind: store.Busy, Where: file}
-		if file != "" && len(busy.Holders()) > 0 {
+		if file != "" && len(busy.Holders()) > 0 && !busy.InTurn() {
 			return c.context.Name, Unopened(busy, time.Now())
 		}
 	}
@@ -301,15 +301,29 @@ func Unanswered(opt Options) (context string, v verdict.Verdict) {
 
 // faulty is the fact that the store cannot be read or written.
 func (a factReader) faulty(err error, now time.Time) verdict.Fact[verdict.Store] {
-	return verdict.Known(storeFault(err, a.engine()), "a read of the store", now, readHolds)
+	return unusable(err, a.engine(), "a read of the store", now)
+}
+
+// unusable is what err shows of the store. Nothing, if it was only not this process's turn to use the file, or its own
+// time was over: the store is not known then.
+func unusable(err error, engine, from string, now time.Time) (none verdict.Fact[verdict.Store]) {
+	var e *store.Error
+	if is := errors.As(err, &e); is && e.InTurn() ||
+		!is && engine == sqlite && errors.Is(err, context.DeadlineExceeded) {
+		return none
+	}
+	return verdict.Known(storeFault(err, engine), from, now, readHolds)
 }
 
 func (a factReader) engine() string {
 	if a.app.Store.Core.Engine() == store.Postgres {
 		return "PostgreSQL"
 	}
-	return "SQLite"
+	return sqlite
 }
+
+// sqlite is the engine of a file, for people.
+const sqlite = "SQLite"
 
 // lockSuffix ends the name of the file that a store makes beside itself first.
 const lockSuffix = ".lock"

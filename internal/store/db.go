@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -430,13 +431,13 @@ func (db *DB) Usable(ctx context.Context) error {
 // lockWait is how long another process may hold the write lock until it is trouble.
 const lockWait = 2 * time.Second
 
-// Free returns an *Error of kind Busy if another process of this host holds the write lock of a file for two seconds,
-// as far as the system names holders (Linux).
+// Free returns an *Error of kind Busy if another process of this host holds the write lock of a file for two seconds
+// and nobody writes to it meanwhile, as far as the system names holders (Linux).
 func (db *DB) Free(ctx context.Context) error {
 	if db.engine == Postgres || db.path == "" {
 		return nil
 	}
-	before := lockHolders(db.path)
+	before, wrote := lockHolders(db.path), lastWrite(db.path)
 	if len(before) == 0 {
 		return nil
 	}
@@ -447,7 +448,7 @@ func (db *DB) Free(ctx context.Context) error {
 		return nil
 	}
 	still := func(pid int) bool { return slices.Contains(before, pid) } // not one of many that write, on a busy machine
-	if slices.ContainsFunc(lockHolders(db.path), still) {
+	if slices.ContainsFunc(lockHolders(db.path), still) && lastWrite(db.path).Equal(wrote) {
 		return &Error{Kind: Busy, Where: db.path, Err: err}
 	}
 	return nil
@@ -472,10 +473,26 @@ func writableFile(path string) error {
 // Mounted reports whether a ReadOnly error is about the file system or the server, and not about permissions.
 func (e *Error) Mounted() bool { return e.Kind == ReadOnly && (e.text != "" || e.Code() == "25006") }
 
+// lastWrite is when a SQLite file or its log was last written to, by the file system; zero: it has neither.
+func lastWrite(path string) (at time.Time) {
+	for _, name := range []string{path, path + "-wal"} {
+		if info, err := os.Stat(name); err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+	}
+	return at
+}
+
+// InTurn reports whether the file of a Busy error is written to all the time: then nobody holds it, many want it.
+func (e *Error) InTurn() bool {
+	return e.Kind == Busy && filepath.IsAbs(e.Where) &&
+		time.Since(lastWrite(strings.TrimSuffix(e.Where, lockSuffix))) < liteWait
+}
+
 // Holders are the processes that hold the file of a Busy error locked, as far as the system says; on PostgreSQL none.
 func (e *Error) Holders() []int {
 	if e.Kind != Busy || !filepath.IsAbs(e.Where) {
 		return nil
 	}
-	return lockHolders(strings.TrimSuffix(e.Where, ".lock"))
+	return lockHolders(strings.TrimSuffix(e.Where, lockSuffix))
 }

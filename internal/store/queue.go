@@ -26,9 +26,12 @@ type writeQueue struct {
 	stuck atomic.Int64         // when a wait ended without the lock, Unix time in ns; 0 after the lock was acquired
 }
 
+// lockSuffix ends the name of the lock file.
+const lockSuffix = ".lock"
+
 // openQueue opens the lock file of a database, which is never deleted.
 func openQueue(path string) (*writeQueue, error) {
-	file := path + ".lock"
+	file := path + lockSuffix
 	f, err := files.OpenOwn(file)
 	if err != nil {
 		return nil, fileError(file, err)
