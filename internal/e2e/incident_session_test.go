@@ -82,6 +82,7 @@ func (e *ending) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // holding starts a command and stops its process when its login or refresh has come in, which is never answered.
 func (s *scene) holding(args ...string) {
 	s.t.Helper()
+	s.frees() // of an earlier try
 	came := make(chan struct{}, 1)
 	var held atomic.Bool // the first login or refresh
 	s.up.answers(func(w http.ResponseWriter, r *http.Request) {
