@@ -43,7 +43,7 @@ func TestLeavingWhileAnAnswerHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newPatientWorld(t, 5*time.Second, settleWait)
+			w := newPatientWorld(t, 12*time.Second, settleWait) // a busy machine asks before that
 			hold, arrive := w.holds()
 			w.answers(c.kind, otherAnswer{way: "hang", hold: hold})
 			x := start(t, 120, 40, w.home, []string{"PW=secret-password", "OPDECK_CONFIG=" + filepath.Join(w.home, "opdeck.toml")})
