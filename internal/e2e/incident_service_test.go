@@ -109,7 +109,7 @@ func serviceIncidents() map[string]incident {
 	html := func(code int) http.HandlerFunc { return status(code, webPage, "Content-Type", "text/html") }
 	out := map[string]incident{
 		"10 captive page":      answering(html(200)).mended(logsIn),
-		"13 503 Retry-After":   answering(status(503, "", "Retry-After", "20")).mended(waited(20 * time.Second)),
+		"13 503 Retry-After":   answering(status(503, "", "Retry-After", "120")).mended(waited(2 * time.Minute)),
 		"14 502":               answering(html(502)),
 		"17 wrong password":    answering(status(401, `{"message":"Invalid credentials"}`)).mended(waited(time.Minute)),
 		"18 locked 423":        answering(status(423, `{}`)).mended(reset),
@@ -144,7 +144,7 @@ func serviceIncidents() map[string]incident {
 				s.t.Error(got.err)
 			}
 		}},
-		"15 429 at login": answering(status(429, "", "Retry-After", "20")).mended(waited(20 * time.Second)),
+		"15 429 at login": answering(status(429, "", "Retry-After", "120")).mended(waited(2 * time.Minute)),
 		"16 429 billing": {live: true, begin: func(s *scene) {
 			s.up.answers(status(429, "", "Retry-After", "60"))
 		}, lasts: time.Minute, mend: waited(time.Minute)},
