@@ -15,6 +15,7 @@ import (
 
 	"opdeck/internal/domain/verdict"
 	"opdeck/internal/domain/verdict/verdicttest"
+	"opdeck/internal/e2e/racedetector"
 )
 
 // incident is how the built program gets into an incident of verdicttest, and out of it.
@@ -53,8 +54,14 @@ func samples() int {
 	return 2
 }
 
-// atOnce is how many incidents run at a time: their processes mostly wait.
-const atOnce = 6
+// atOnce is how many incidents run at a time: their processes mostly wait, except for a processor that the race detector
+// keeps busy.
+func atOnce() int {
+	if racedetector.Enabled {
+		return 4
+	}
+	return 6
+}
 
 // incidents are those that the program is brought into, by their names in verdicttest.
 func incidents() map[string]incident {
@@ -77,7 +84,7 @@ func TestIncidentsOfTheProgram(t *testing.T) {
 	t.Parallel()
 	all, known := incidents(), verdicttest.Incidents()
 	var running sync.WaitGroup
-	room, tried := make(chan struct{}, atOnce), map[verdict.Cause]int{}
+	room, tried := make(chan struct{}, atOnce()), map[verdict.Cause]int{}
 	names := slices.Sorted(maps.Keys(all))
 	slices.SortStableFunc(names, func(a, b string) int { // what waits longest begins first
 		return cmp.Compare(all[b].waits(), all[a].waits())

@@ -125,6 +125,10 @@ func TestS41LoopsAndConsoles(t *testing.T) {
 		t.Skip("needs curl")
 	}
 	t.Parallel()
+	try(t, loopsAndConsoles)
+}
+
+func loopsAndConsoles(t testing.TB) {
 	e := theExperiment(t)
 	opt := serviceOptions{Access: e.life, Refresh: 3 * e.life}
 	began, aloneAt := time.Now(), newService(t, opt)

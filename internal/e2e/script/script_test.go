@@ -160,7 +160,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	var people strings.Builder
 	for name, line := range map[string]string{"t": "", "ro": "read_only = true", "viewer": `role = "viewer"`, "oncall": `role = "oncall"`,
 		"analyst": `role = "analyst"`, "second": `approval = "second_person"`} {
-		fmt.Fprintf(&people, "[contexts.%s]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\n%s\n", name, server.URL, sandbox.DefaultLogin, line)
+		fmt.Fprintf(&people, "[contexts.%s]\nbase_url = %q\nlogin = %q\npassword_env = \"PW\"\ntimeout = \"1m\"\n%s\n", name, server.URL, sandbox.DefaultLogin, line)
 	}
 	file := ts.MkAbs("opdeck.toml")
 	ts.Check(os.WriteFile(file, fmt.Appendf(nil, contexts, people.String()), 0o600))
