@@ -46,10 +46,10 @@ func (r Restore) Sentence() string {
 	}
 	switch {
 	case r.Lost == 0 && r.Signed.IsZero():
-		return fmt.Sprintf("the trail was restored%s, with %d records; no later checkpoint is known here", from, r.To)
+		return fmt.Sprintf("the trail was restored%s, with %d signed records; no later checkpoint is known here", from, r.To)
 	case r.Lost == 0:
-		return fmt.Sprintf("the trail was restored%s, with %d records: what was signed after it was taken, until %s, is "+
-			"missing", from, r.To, r.Signed.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("the trail was restored%s, with %d signed records: what was signed after it was taken, until %s, "+
+			"is missing", from, r.To, r.Signed.UTC().Format(time.RFC3339))
 	}
 	return fmt.Sprintf("the trail was restored%s from %d to %d records: records %d to %d, signed on %s, are missing", from,
 		r.From, r.To, r.To+1, r.From, r.Signed.UTC().Format(time.RFC3339))
