@@ -212,7 +212,7 @@ func (s *scene) run(args ...string) ran {
 
 // overdue is what a check says of its own time, and of its turn to use the file of the store.
 var overdue = regexp.MustCompile(`The check did not end within|has been locked by another process for too long|` +
-	`Not known now: [^.]*store`)
+	`Not known( now)?: [^.]*store`)
 
 // reads is run with a standard input.
 func (s *scene) reads(input string, args ...string) ran {
