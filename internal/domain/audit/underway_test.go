@@ -45,6 +45,34 @@ func TestUnderWayUntilTheOutcomeIsStored(t *testing.T) {
 	}
 }
 
+// signing is a store in which another process signs between a read of the checkpoints and what follows.
+type signing struct {
+	*memory
+	between func()
+}
+
+func (s *signing) Checkpoints(ctx context.Context) ([]audit.StoredCheckpoint, error) {
+	out, err := s.memory.Checkpoints(ctx)
+	if next := s.between; next != nil {
+		s.between = nil
+		next()
+	}
+	return out, err
+}
+
+// TestSignedWhileItIsVerified: a checkpoint that another process signs between the reads of the store and of the files
+// is none that the store has lost.
+func TestSignedWhileItIsVerified(t *testing.T) {
+	s, clk := &signing{memory: &memory{}}, newClock()
+	l := newLog(t, audit.Options{Store: s, Now: clk.Now, Key: seeded(t, 1), Checkpoints: points(t)})
+	write(t, l, 2)
+	s.between = func() { write(t, l, 1) }
+	rep, err := l.Prover.Verify(as(ana))
+	if err != nil || !rep.Intact() || s.between != nil {
+		t.Errorf("%v, %+v", err, rep.Problems)
+	}
+}
+
 // A process that ends in order, but could not store an outcome, leaves the act to
 // others at once: they do not wait for Grace.
 func TestActLeftBehindIsShownAtOnce(t *testing.T) {

@@ -100,7 +100,8 @@ func (pr *Prover) verified(ctx context.Context, notes []KeptNote) (*verifier, er
 const publishTime = 10 * time.Second
 
 // readCheckpoints reads the checkpoint files of the known keys and the newest checkpoints in the store. A process
-// stores each and then writes it to its file, so a file that is behind is read again for a while.
+// stores each and then writes it to its file, so a file that is behind is read again for a while; what a file has and
+// the store had not yet before is looked for in the store after it.
 func (pr *Prover) readCheckpoints(ctx context.Context, chain string, v *verifier) error {
 	for try := 0; ; try++ {
 		stored, err := pr.opt.Store.Checkpoints(ctx) // before the files
@@ -124,10 +125,14 @@ func (pr *Prover) readCheckpoints(ctx context.Context, chain string, v *verifier
 			}
 			continue
 		}
+		after, err := pr.opt.Store.Checkpoints(ctx)
+		if err != nil {
+			return err
+		}
 		for _, key := range slices.Sorted(maps.Keys(files)) {
 			v.readFile(key, files[key])
 		}
-		v.readStored(stored, files)
+		v.readStored(stored, after, files)
 		break
 	}
 	if !pr.signs() {
@@ -276,9 +281,14 @@ func (v *verifier) readFile(key string, f pointFile) {
 	v.newest[key] = last
 }
 
-// readStored takes the newest checkpoints in the store and compares them with the files.
-func (v *verifier) readStored(stored []StoredCheckpoint, files map[string]pointFile) {
+// readStored takes the newest checkpoints in the store, as they were before and after the files, and compares them.
+func (v *verifier) readStored(stored, after []StoredCheckpoint, files map[string]pointFile) {
 	in := map[string]int64{}
+	for _, p := range after {
+		if s, err := ParseCheckpoint(p.Note); err == nil && s.N == p.N && s.signer(v.keys) == p.Key {
+			in[p.Key] = s.N
+		}
+	}
 	for _, p := range stored {
 		if !slices.ContainsFunc(v.keys, func(k ed25519.PublicKey) bool { return Fingerprint(k) == p.Key }) {
 			continue // the records show whether it matters
@@ -288,7 +298,6 @@ func (v *verifier) readStored(stored []StoredCheckpoint, files map[string]pointF
 			v.problem(0, Forged, "the checkpoint that the store keeps of key %s was not signed by it", p.Key)
 			continue
 		}
-		in[p.Key] = s.N
 		v.points[s.N] = append(v.points[s.N], s)
 		f, there := files[p.Key]
 		switch {
