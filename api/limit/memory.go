@@ -100,7 +100,7 @@ func (m *Memory) State(_ context.Context, key Key) (map[Class]State, error) {
 			continue
 		}
 		r := m.ring(key, k.class, now)
-		st := State{NotBefore: max(0, r.notBefore-now)}
+		st := State{At: now, NotBefore: max(0, r.notBefore-now)}
 		for _, s := range r.slots {
 			st.Slots = append(st.Slots, Slot{Ago: now - s.at, Background: s.background, Over: s.over,
 				Who: s.who})
@@ -230,6 +230,7 @@ type Slot struct {
 
 // State is what a store knows of one class.
 type State struct {
+	At        time.Duration   // the store's clock at the read; only with other times of it is there a difference
 	Slots     []Slot          // oldest first, at most Retention old
 	NotBefore time.Duration   // until a 429's not_before; 0 for none
 	Throttled []time.Duration // ages of 429 answers within ThrottleRetention, oldest first
@@ -260,6 +261,7 @@ type Usage struct {
 	Throttled   int     `json:"throttled"`            // 429 answers in the last hour
 	Waiting     int     `json:"waiting"`              // calls that wait for a reserved slot
 
+	At      time.Duration `json:"-"` // the store's clock; what follows is from then on
 	Reserve int           `json:"-"` // slots that background work leaves free
 	Over    int           `json:"-"` // calls that exceeded the budget in the last minute (policy "warn")
 	Warns   bool          `json:"-"` // such calls are sent at once, and marked (policy "warn")
@@ -350,8 +352,8 @@ func (b *Budgets) ClassUsage(ctx context.Context, c Class) (Usage, error) {
 
 // Summarise converts a store's state of a class to a line for people.
 func Summarise(c Class, rule Rule, st State) Usage {
-	u := Usage{Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window, Throttled: len(st.Throttled),
-		Blocked: st.NotBefore}
+	u := Usage{At: st.At, Class: c, Recommended: rule.N, Reserve: rule.Reserve, Window: rule.Window,
+		Throttled: len(st.Throttled), Blocked: st.NotBefore}
 	if n := len(st.Throttled); n > 0 {
 		u.Refused = st.Throttled[n-1]
 	}

@@ -397,19 +397,23 @@ const mostUsers = 3
 
 func (a factReader) budgetFacts(ctx context.Context, f *verdict.Facts, _ session.Status) error {
 	use, err := a.app.Limits.Usage(ctx)
-	now := a.app.Now() // its times are from now on
+	now := a.app.Now()
 	for _, u := range use {
+		at := func(d time.Duration) time.Time { return now.Add(d) }
+		if u.At != 0 && !a.app.ownClock { // the same for every process and at each read
+			at = func(d time.Duration) time.Time { return a.byStore(time.Unix(0, int64(u.At+d)).UTC()) }
+		}
 		if u.Class == limit.Login || u.Class == limit.Refresh { // what uses them up is an attempt
 			continue
 		}
-		next := now.Add(time.Duration(u.NextSlot * float64(time.Second)))
+		next := at(time.Duration(u.NextSlot * float64(time.Second)))
 		b := verdict.Budget{Class: string(u.Class), Room: u.Room, Next: next, Warns: u.Warns, Asked: u.Blocked > 0,
-			Until: now.Add(u.Blocked)}
+			Until: at(u.Blocked)}
 		if b.Asked {
-			b.AskedT = now.Add(-u.Refused).Round(time.Second)
+			b.AskedT = at(-u.Refused).Round(time.Second)
 		}
 		if u.Full > 0 {
-			b.Full = now.Add(-u.Full).Round(time.Second)
+			b.Full = at(-u.Full).Round(time.Second)
 		}
 		for _, who := range u.Users[:min(len(u.Users), mostUsers)] {
 			b.Users = append(b.Users, fmt.Sprintf("%s used %d of the %d", who.Who, who.Calls, u.Recommended))

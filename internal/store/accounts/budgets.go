@@ -252,6 +252,7 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 		}
 		impossible = impossible || at > now+limit.MaxNotBefore
 		st := out[class]
+		st.At = now
 		st.NotBefore = min(max(0, at-now), limit.MaxNotBefore)
 		out[class] = st
 		return nil
@@ -273,6 +274,7 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 			return nil
 		}
 		st := out[class]
+		st.At = now
 		// Of a slot that was taken and used after now was read, now would say that its call still waits.
 		st.Slots = append(st.Slots, limit.Slot{Ago: s.clock.Settle(us) - at, Background: background != 0,
 			Over: over != 0, Who: who})
@@ -294,6 +296,7 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 			return nil
 		}
 		st := out[class]
+		st.At = now
 		st.Throttled = append(st.Throttled, max(0, now-at))
 		out[class] = st
 		return nil
