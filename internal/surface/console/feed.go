@@ -419,6 +419,7 @@ func rounded(u []limit.Usage) []limit.Usage {
 	for i := range u {
 		u[i].NextSlot = float64(int(u[i].NextSlot))
 		u[i].Blocked = u[i].Blocked.Round(time.Second)
+		u[i].At = 0
 		u[i].Changes, u[i].Goes, u[i].Ahead = 0, 0, nil
 		u[i].Full, u[i].Refused = min(u[i].Full, 1), min(u[i].Refused, 1) // only whether
 	}
