@@ -230,7 +230,7 @@ type Slot struct {
 
 // State is what a store knows of one class.
 type State struct {
-	At        time.Duration   // the store's clock at the read; only with other times of it is there a difference
+	At        time.Duration   // the store's clock at the read, since any fixed instant
 	Slots     []Slot          // oldest first, at most Retention old
 	NotBefore time.Duration   // until a 429's not_before; 0 for none
 	Throttled []time.Duration // ages of 429 answers within ThrottleRetention, oldest first
@@ -238,7 +238,8 @@ type State struct {
 
 // Store keeps rings of reserved send times, shared by all processes of a key. An implementation reads the class's
 // slots in a transaction that excludes others of the same key and class, calls Decide, and writes its decision; it
-// decides nothing itself. All times are the store's own (rule G1): only durations cross this interface.
+// decides nothing itself. All times are the store's own (rule G1): only durations cross this interface, and
+// State.At, which makes instants of them that are the same for every process.
 type Store interface {
 	// Take reserves, confirms or moves a slot. After an error the slot may be lost, but is never reserved twice.
 	Take(ctx context.Context, key Key, req Request) (Grant, error)
@@ -261,7 +262,7 @@ type Usage struct {
 	Throttled   int     `json:"throttled"`            // 429 answers in the last hour
 	Waiting     int     `json:"waiting"`              // calls that wait for a reserved slot
 
-	At      time.Duration `json:"-"` // the store's clock; what follows is from then on
+	At      time.Duration `json:"-"` // the store's clock (State.At); what is left and ages are from then on
 	Reserve int           `json:"-"` // slots that background work leaves free
 	Over    int           `json:"-"` // calls that exceeded the budget in the last minute (policy "warn")
 	Warns   bool          `json:"-"` // such calls are sent at once, and marked (policy "warn")

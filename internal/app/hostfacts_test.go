@@ -262,11 +262,37 @@ func TestMistakesOfTheConfig(t *testing.T) {
 	}
 }
 
+// TestUntilIsOneTime: until when no call is sent after a 429 is the same instant at each read.
+func TestUntilIsOneTime(t *testing.T) {
+	pair := answer(200, `{"accessToken":"a","refreshToken":"r","accessTtl":300,"refreshTtl":900}`,
+		"Content-Type", "application/json")
+	a := watched(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/auth/") {
+			pair.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}), passwordEnv)
+	_ = called(t, a)
+	until := map[time.Time]bool{}
+	for range 3 {
+		for _, b := range Facts(t.Context(), a).Budgets {
+			if b.Value.Asked {
+				until[b.Value.Until] = true
+			}
+		}
+	}
+	if len(until) != 1 {
+		t.Errorf("until %v", until)
+	}
+}
+
 // TestABusyStoreIsNotLocked: that others wrote until a process no longer waited for its turn shows no lock; where nobody
 // wrote meanwhile, somebody holds the file.
 func TestABusyStoreIsNotLocked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "opdeck.db")
-	for what, age := range map[string]time.Duration{"written to": 0, "held": time.Hour} {
+	for what, age := range map[string]time.Duration{"written to": 0, "held": time.Hour, "held, and the clock was set back": -time.Hour} {
 		for _, name := range []string{file, file + "-wal"} {
 			if err := os.WriteFile(name, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -275,9 +301,9 @@ func TestABusyStoreIsNotLocked(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, where := range []string{file, file + lockSuffix} {
+		for _, where := range []string{file, file + ".lock"} {
 			f, wrong := Unopened(&store.Error{Kind: store.Busy, Where: where}, time.Now()).First()
-			if wrong != (age > 0) || wrong && !strings.Contains(f.Sentence, "has locked the shared store") {
+			if wrong != (age != 0) || wrong && !strings.Contains(f.Sentence, "has locked the shared store") {
 				t.Errorf("%s: %q", what, f.Sentence)
 			}
 		}

@@ -135,21 +135,18 @@ func (a factReader) byStore(t time.Time) time.Time { return limit.Moved(t, -a.of
 // byHost converts a time of this host's clock.
 func (a factReader) byHost(t time.Time) time.Time { return limit.Moved(t, -a.ofHost) }
 
-// status reads the session's status, and compares the three clocks by that one reading: each fact by a reading of its
-// own would move where reading is slow.
-func (a *factReader) status(ctx context.Context) (session.Status, error) {
-	host := a.app.Now()
-	first, err := a.app.Store.Core.Now(ctx)
-	if err != nil {
-		return session.Status{}, err
+// compare reads the clocks of the store and of this host, once for all facts: each fact by a reading of its own would
+// move where reading is slow.
+func (a *factReader) compare(ctx context.Context) error {
+	before := a.app.Now()
+	now, err := a.app.Store.Core.Now(ctx)
+	ahead := limit.Apart(now, before, a.app.Now())
+	if a.app.Store.Core.Engine() == store.Postgres { // the status has the server's time
+		a.ofStore, a.ofHost = 0, ahead
+	} else { // that of this host, as it is set; the store counts on where it is set anew
+		a.ofStore, a.ofHost = -ahead, 0
 	}
-	st, err := a.app.Session.Status(ctx)
-	if err != nil {
-		return st, err
-	}
-	last, err := a.app.Store.Core.Now(ctx)
-	a.ofStore, a.ofHost = limit.Apart(st.AsOf, first, last), limit.Apart(st.AsOf, host, a.app.Now())
-	return st, err
+	return err
 }
 
 // all is everything that a verdict rests on, with the beginning of what is wrong: a cause is first seen by one process,
@@ -186,7 +183,7 @@ func (a factReader) all(ctx context.Context) verdict.Facts {
 func (a *factReader) read(ctx context.Context) verdict.Facts {
 	f := verdict.Facts{Now: a.app.Now(), Service: ServiceHost(a.app.Context), Host: a.app.Session.Owner().Host,
 		Account: session.MaskAccount(a.app.Context.Login), Began: map[string]time.Time{}}
-	st, err := a.status(ctx)
+	st, err := a.app.Session.Status(ctx)
 	if key, lost := keyFault(err, f.Now); lost {
 		f.Key = key
 		return f
@@ -196,6 +193,10 @@ func (a *factReader) read(ctx context.Context) verdict.Facts {
 		return f
 	}
 	f.Now = st.AsOf
+	if err := a.compare(ctx); err != nil {
+		f.Store = a.faulty(err, f.Now)
+		return f
+	}
 	f.Store = a.storeFact(ctx, f.Now)
 	f.Session = verdict.Known(sessionFact(st), "the stored session", f.Now, readHolds)
 	f.Attempts, f.Clock, f.Key = attempts(st), a.clockFact(st), a.keyFact(f.Now)
@@ -325,9 +326,6 @@ func (a factReader) engine() string {
 // sqlite is the engine of a file, for people.
 const sqlite = "SQLite"
 
-// lockSuffix ends the name of the file that a store makes beside itself first.
-const lockSuffix = ".lock"
-
 // storeFault names what is wrong with the store.
 func storeFault(err error, engine string) verdict.Store {
 	out := verdict.Store{State: verdict.StoreAbsent, Engine: engine, Where: "[store] url"}
@@ -335,7 +333,7 @@ func storeFault(err error, engine string) verdict.Store {
 	if !errors.As(err, &e) {
 		return out
 	}
-	out.Where = strings.TrimPrefix(strings.TrimSuffix(e.Where, lockSuffix), engine+" at ")
+	out.Where = strings.TrimPrefix(e.Place(), engine+" at ")
 	switch e.Kind {
 	case store.Busy:
 		out.State, out.Holder = verdict.StoreLocked, "which one is not known"

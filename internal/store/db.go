@@ -483,10 +483,12 @@ func lastWrite(path string) (at time.Time) {
 	return at
 }
 
-// InTurn reports whether the file of a Busy error is written to all the time: then nobody holds it, many want it.
+// Place is Where, for a lock file the database that it belongs to.
+func (e *Error) Place() string { return strings.TrimSuffix(e.Where, lockSuffix) }
+
+// InTurn reports whether the file of a Busy error was written to in the last 2.5 s: then nobody holds it, many want it.
 func (e *Error) InTurn() bool {
-	return e.Kind == Busy && filepath.IsAbs(e.Where) &&
-		time.Since(lastWrite(strings.TrimSuffix(e.Where, lockSuffix))) < liteWait
+	return e.Kind == Busy && filepath.IsAbs(e.Where) && time.Since(lastWrite(e.Place())).Abs() < liteWait
 }
 
 // Holders are the processes that hold the file of a Busy error locked, as far as the system says; on PostgreSQL none.
@@ -494,5 +496,5 @@ func (e *Error) Holders() []int {
 	if e.Kind != Busy || !filepath.IsAbs(e.Where) {
 		return nil
 	}
-	return lockHolders(strings.TrimSuffix(e.Where, lockSuffix))
+	return lockHolders(e.Place())
 }

@@ -396,7 +396,7 @@ type timeSource struct {
 //
 // So differences are exact until a reboot; cut a stored time in the future to Now, and a stored end to Now plus its
 // whole length (rule G3). The value is near the time of day but need not equal it: show ages to people, or use
-// limit.ToWall. Both databases of a Store have the same time. Inside a transaction use Tx.Now.
+// limit.Moved. Both databases of a Store have the same time. Inside a transaction use Tx.Now.
 func (db *DB) Now(ctx context.Context) (time.Time, error) { return db.nowOn(ctx, db) }
 
 // Now is DB.Now on the transaction's connection, after its locks.

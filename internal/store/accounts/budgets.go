@@ -252,7 +252,6 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 		}
 		impossible = impossible || at > now+limit.MaxNotBefore
 		st := out[class]
-		st.At = now
 		st.NotBefore = min(max(0, at-now), limit.MaxNotBefore)
 		out[class] = st
 		return nil
@@ -274,10 +273,11 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 			return nil
 		}
 		st := out[class]
-		st.At = now
-		// Of a slot that was taken and used after now was read, now would say that its call still waits.
-		st.Slots = append(st.Slots, limit.Slot{Ago: s.clock.Settle(us) - at, Background: background != 0,
-			Over: over != 0, Who: who})
+		ago := now - at
+		if s.clock.Settle(us) >= at { // taken and used after now was read: its call does not wait
+			ago = max(ago, 0)
+		}
+		st.Slots = append(st.Slots, limit.Slot{Ago: ago, Background: background != 0, Over: over != 0, Who: who})
 		out[class] = st
 		return nil
 	}, "SELECT class, at_ns, background, over, who, "+s.clock.Column()+" FROM limit_slot"+where+
@@ -296,12 +296,15 @@ func (s *Store) readState(ctx context.Context, q store.Querier, key limit.Key,
 			return nil
 		}
 		st := out[class]
-		st.At = now
 		st.Throttled = append(st.Throttled, max(0, now-at))
 		out[class] = st
 		return nil
 	}, "SELECT class, at_ns FROM limit_throttle"+where+" AND at_ns > ? ORDER BY class, at_ns", key.BaseURL, key.Account,
 		int64(now-limit.ThrottleRetention))
+	for class, st := range out {
+		st.At = now
+		out[class] = st
+	}
 	return out, impossible, err
 }
 
